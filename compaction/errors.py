@@ -1,0 +1,29 @@
+"""The exceptions a caller may want to catch. Each message is one line: what, where, what to do."""
+
+
+class CompactionError(Exception):
+    """Base of every error this project raises on purpose."""
+
+
+class MessageError(CompactionError):
+    """A message dict does not have the shape the OpenAI API defines."""
+
+
+class VocabularyError(CompactionError):
+    """The tokenizer's vocabulary is not on this machine; nothing is estimated instead."""
+
+
+class StoreError(CompactionError):
+    """Evicted text could not be written or read back."""
+
+
+class ModelError(CompactionError):
+    """A model call failed: refused connection, time-out, bad status, unusable reply."""
+
+
+class StrategyError(CompactionError):
+    """A strategy is unknown, takes no such parameter, or broke its contract while it ran."""
+
+
+class TranscriptError(CompactionError):
+    """A file is not a conversation that can be replayed."""

@@ -1,0 +1,248 @@
+"""What was said (`History`, append-only) and what would be sent now (`View`), entry by entry.
+
+Every entry of a view carries its origin, so provenance is passed on by whoever edits, never guessed
+afterwards. Deciding what to shrink is not here (`tiers`), nor is counting (`tokens`).
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, takewhile
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from compaction.messages import Message, Messages, Role
+
+if TYPE_CHECKING:
+    from compaction.strategy import CompactionEvent
+
+OriginKind = Literal["whole", "edited", "generated"]
+Spans = tuple[tuple[int, int], ...]
+"""Sorted, disjoint, half-open ranges of history indices."""
+
+
+class Measure(Protocol):
+    """A size of one message that adds up: tokens by some counter, or characters."""
+
+    @property
+    def name(self) -> str:
+        """Identifies the measure; two measures of one name give the same sizes."""
+        ...
+
+    def count(self, message: Message) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which messages of the history an entry stands for, and what was done to them."""
+
+    kind: OriginKind
+    spans: Spans
+    by: str = ""
+    """The tier that edited or generated the entry; empty for whole messages."""
+    handle: str | None = None
+    """Where the store has the original text, if and only if the entry names this handle."""
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        return tuple(index for start, stop in self.spans for index in range(start, stop))
+
+    @property
+    def first(self) -> int:
+        """The first history index, or -1 for text that stands for no message at all."""
+        return self.spans[0][0] if self.spans else -1
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One message of a view."""
+
+    message: Message
+    origin: Origin
+
+    def edited(self, message: Message, by: str, *, handle: str | None = None) -> "Entry":
+        """Return an entry for the same history messages with other content.
+
+        A generated entry stays generated: shortening a summary does not make it an original.
+        """
+        kind: OriginKind = "generated" if self.origin.kind == "generated" else "edited"
+        return Entry(message, Origin(kind, self.origin.spans, by, handle or self.origin.handle))
+
+
+Entries = tuple[Entry, ...]
+
+
+def whole(message: Message, index: int) -> Entry:
+    """Return the entry of an untouched message at `index` of the history."""
+    return Entry(message, Origin("whole", ((index, index + 1),)))
+
+
+def generated(role: Role, text: str, replaces: Iterable[Entry], by: str) -> Entry:
+    """Return an entry that a tier wrote in place of `replaces`."""
+    return Entry(Message(role, text), Origin("generated", spans_of(replaces), by))
+
+
+def spans_of(entries: Iterable[Entry]) -> Spans:
+    """Return the union of the history ranges that `entries` stand for."""
+    return merge_spans(span for entry in entries for span in entry.origin.spans)
+
+
+def merge_spans(spans: Iterable[tuple[int, int]]) -> Spans:
+    """Return sorted and disjoint ranges that cover the same indices."""
+    merged: list[tuple[int, int]] = []
+    for start, stop in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], stop))
+        else:
+            merged.append((start, stop))
+    return tuple(merged)
+
+
+class _Log:
+    """Storage shared by every `History` of one conversation; it only grows."""
+
+    __slots__ = ("entries", "messages", "results", "sums", "users")
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.entries: list[Entry] = []
+        self.results: list[int] = []
+        self.users: list[int] = []
+        self.sums: dict[str, list[int]] = {}
+
+    def append(self, message: Message) -> None:
+        index = len(self.messages)
+        self.messages.append(message)
+        self.entries.append(whole(message, index))
+        if message.is_result:
+            self.results.append(index)
+        elif message.role == "user":
+            self.users.append(index)
+
+
+class History:
+    """The first `len(history)` messages of a conversation, with running sums and indices.
+
+    A value: `extended` returns a longer history and leaves this one as it is. Histories of one
+    conversation share their storage, so a prefix costs nothing.
+    """
+
+    __slots__ = ("_length", "_log")
+
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self._log = _Log()
+        for message in messages:
+            self._log.append(message)
+        self._length = len(self._log.messages)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index: int) -> Message:
+        if not -self._length <= index < self._length:
+            raise IndexError(f"history has {self._length} messages, asked for {index}")
+        return self._log.messages[index % self._length]
+
+    def prefix(self, length: int) -> "History":
+        """Return the first `length` messages."""
+        if not 0 <= length <= self._length:
+            raise IndexError(f"history has {self._length} messages, asked for the first {length}")
+        return self._sharing(length)
+
+    def extended(self, messages: Iterable[Message]) -> "History":
+        """Return this history followed by `messages`."""
+        log = self._log
+        if len(log.messages) != self._length:
+            return History((*self.messages(), *messages))
+        for message in messages:
+            log.append(message)
+        return self._sharing(len(log.messages))
+
+    def messages(self, start: int = 0) -> Messages:
+        return tuple(self._log.messages[start : self._length])
+
+    def entries(self, start: int = 0) -> Entries:
+        """Return whole entries for the messages from `start` on; the same objects each time."""
+        return tuple(self._log.entries[start : self._length])
+
+    def result_positions(self) -> Sequence[int]:
+        """Return the indices of the tool results, ascending."""
+        return self._log.results[: bisect_left(self._log.results, self._length)]
+
+    def last_user_position(self) -> int | None:
+        """Return the index of the latest user message, or None."""
+        count = bisect_left(self._log.users, self._length)
+        return self._log.users[count - 1] if count else None
+
+    def total(self, measure: Measure) -> int:
+        """Return the summed size of all messages; each message is measured once per log."""
+        sums = self._log.sums.setdefault(measure.name, [0])
+        for message in self._log.messages[len(sums) - 1 : self._length]:
+            sums.append(sums[-1] + measure.count(message))
+        return sums[self._length]
+
+    def _sharing(self, length: int) -> "History":
+        history = History.__new__(History)
+        history._log, history._length = self._log, length
+        return history
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the model would be sent: immutable, with what was done to get there in this call."""
+
+    entries: Entries
+    events: "tuple[CompactionEvent, ...]" = field(default=(), compare=False)
+
+    @classmethod
+    def of(cls, history: History) -> "View":
+        return cls(history.entries())
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @property
+    def messages(self) -> Messages:
+        return tuple(entry.message for entry in self.entries)
+
+    def appended(self, entries: Entries) -> "View":
+        return replace(self, entries=self.entries + entries)
+
+    def replaced(self, updates: Mapping[int, Entry], *events: "CompactionEvent") -> "View":
+        """Return a view with the entries at some positions exchanged."""
+        entries = list(self.entries)
+        for position, entry in updates.items():
+            entries[position] = entry
+        return View(tuple(entries), self.events + events)
+
+    def with_events(self, *events: "CompactionEvent") -> "View":
+        return replace(self, events=self.events + events)
+
+    def unchanged_since(self, previous: "View") -> int:
+        """Return the position of the first entry that differs from the previous view.
+
+        Messages decide, not origins: this is the prefix that a provider's cache would still hold.
+        """
+        return common_prefix(previous.entries, self.entries)
+
+
+def common_prefix(before: Entries, after: Entries) -> int:
+    """Return how many leading messages are equal.
+
+    Entries that no edit touched are the same objects, so whole blocks compare at the speed of a
+    memory comparison; only from the first other object on are messages compared one by one.
+    """
+    same, differs = 0, min(len(before), len(after)) + 1
+    while differs - same > 1:
+        middle = (same + differs) // 2
+        if before[same:middle] == after[same:middle]:
+            same = middle
+        else:
+            differs = middle
+    pairs = zip(before[same:], after[same:], strict=False)
+    return same + sum(1 for _ in takewhile(lambda pair: pair[0].message == pair[1].message, pairs))
+
+
+def is_sorted_by_origin(entries: Iterable[Entry]) -> bool:
+    """Whether entries that stand for history messages are in the order of the history."""
+    firsts = [entry.origin.first for entry in entries if entry.origin.spans]
+    return all(first <= second for first, second in pairwise(firsts))

@@ -1,0 +1,243 @@
+"""Model calls as values, who answers them, and the two drivers that run a compactor.
+
+Code that needs a model yields a `ModelCall` and receives a `ModelReply`; it does no I/O itself.
+The only place that imports openai, and only when an `OpenAIChat` is first used.
+"""
+
+import os
+import time
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar
+
+from compaction.errors import ModelError
+from compaction.messages import Messages, messages_to_openai
+
+FinishReason = Literal["stop", "length", "tool_calls", "content_filter", "other"]
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one request as a provider reports them."""
+
+    input_tokens: int
+    """All input, cached or not."""
+    output_tokens: int
+    cached_input_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """A request that a compactor makes for itself, with what a stand-in for a model needs."""
+
+    messages: Messages
+    """What is sent, prompt included."""
+    purpose: str = "summary"
+    subject: Messages = ()
+    """The conversation that the call is about, without the prompt around it."""
+    previous_summary: str | None = None
+    sections: tuple[str, ...] = ()
+    """Headings that the prompt asks for, in order, with their `#` marks."""
+    focus: str | None = None
+    max_output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """What came back. An error is raised into the generator as `ModelError` instead."""
+
+    text: str
+    finish_reason: FinishReason = "stop"
+    usage: Usage | None = None
+    model: str | None = None
+    seconds: float = 0.0
+    refusal: str | None = None
+    tool_names: tuple[str, ...] = ()
+    """Tools that the model called although it was offered none."""
+
+
+Steps = Generator[ModelCall, ModelReply, Result]
+
+
+class ChatModel(Protocol):
+    """Answers model calls.
+
+    Raises:
+        ModelError: from either method, when there is no usable reply.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def complete(self, call: ModelCall) -> ModelReply: ...
+
+    async def acomplete(self, call: ModelCall) -> ModelReply: ...
+
+
+def drive(steps: Steps[Result], model: ChatModel) -> Result:
+    """Run a generator to its end, letting `model` answer each call; its errors are thrown in."""
+    try:
+        call = next(steps)
+        while True:
+            try:
+                reply = model.complete(call)
+            except ModelError as error:
+                call = steps.throw(error)
+            else:
+                call = steps.send(reply)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]  # typed by `Steps`
+
+
+async def adrive(steps: Steps[Result], model: ChatModel) -> Result:
+    """Do what `drive` does, awaiting the model."""
+    try:
+        call = next(steps)
+        while True:
+            try:
+                reply = await model.acomplete(call)
+            except ModelError as error:
+                call = steps.throw(error)
+            else:
+                call = steps.send(reply)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]  # typed by `Steps`
+
+
+class NoModel:
+    """Refuses every call: for strategies that promise to need none."""
+
+    name = "none"
+
+    def complete(self, call: ModelCall) -> ModelReply:
+        raise ModelError(f"a model was asked for a {call.purpose}, but none is configured")
+
+    async def acomplete(self, call: ModelCall) -> ModelReply:
+        return self.complete(call)
+
+
+class ScriptedChat:
+    """Gives prepared replies in order and remembers the calls.
+
+    An error in the script is raised, and `ModelError` when the script is used up.
+    """
+
+    name = "scripted"
+
+    def __init__(self, replies: Iterable[ModelReply | str | ModelError]) -> None:
+        self._replies: Iterator[ModelReply | str | ModelError] = iter(replies)
+        self.calls: list[ModelCall] = []
+
+    def complete(self, call: ModelCall) -> ModelReply:
+        self.calls.append(call)
+        reply = next(self._replies, None)
+        if reply is None:
+            raise ModelError(f"the script has no reply for call {len(self.calls)}")
+        if isinstance(reply, ModelError):
+            raise reply
+        return ModelReply(reply, model=self.name) if isinstance(reply, str) else reply
+
+    async def acomplete(self, call: ModelCall) -> ModelReply:
+        return self.complete(call)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIChat:
+    """Asks any OpenAI-compatible chat-completions endpoint. The key comes from the environment."""
+
+    name: str
+    """The model's name as the endpoint knows it."""
+    base_url: str | None = None
+    """None means what the openai package takes from `OPENAI_BASE_URL`."""
+    timeout_seconds: float = 120.0
+    max_retries: int = 2
+    temperature: float | None = None
+    """None sends no temperature, which models that reject the parameter need."""
+    _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def complete(self, call: ModelCall) -> ModelReply:
+        from openai import OpenAI, OpenAIError
+
+        started = time.perf_counter()
+        try:
+            if "sync" not in self._clients:
+                self._clients["sync"] = OpenAI(**self._connection())
+            completion = self._clients["sync"].chat.completions.create(**self._parameters(call))
+        except OpenAIError as error:
+            raise _model_error(self.name, error) from error
+        return _reply(completion, time.perf_counter() - started)
+
+    async def acomplete(self, call: ModelCall) -> ModelReply:
+        from openai import AsyncOpenAI, OpenAIError
+
+        started = time.perf_counter()
+        try:
+            if "async" not in self._clients:
+                self._clients["async"] = AsyncOpenAI(**self._connection())
+            pending = self._clients["async"].chat.completions.create(**self._parameters(call))
+            completion = await pending
+        except OpenAIError as error:
+            raise _model_error(self.name, error) from error
+        return _reply(completion, time.perf_counter() - started)
+
+    def _connection(self) -> dict[str, Any]:
+        # Local servers want no key, but the client insists on one.
+        keyless = self.base_url is not None and not os.environ.get("OPENAI_API_KEY")
+        return {
+            "base_url": self.base_url,
+            "timeout": self.timeout_seconds,
+            "max_retries": self.max_retries,
+            **({"api_key": "none"} if keyless else {}),
+        }
+
+    def _parameters(self, call: ModelCall) -> dict[str, Any]:
+        limits = {"max_completion_tokens": call.max_output_tokens, "temperature": self.temperature}
+        return {
+            "model": self.name,
+            "messages": messages_to_openai(call.messages),
+            **{key: value for key, value in limits.items() if value is not None},
+        }
+
+
+def _model_error(model: str, error: Exception) -> ModelError:
+    first_line = (str(error).splitlines() or [""])[0]
+    return ModelError(f"model {model!r}: {type(error).__name__}: {first_line}")
+
+
+def _reply(completion: Any, seconds: float) -> ModelReply:
+    """Read an openai `ChatCompletion`."""
+    if not completion.choices:
+        raise ModelError(f"model {completion.model!r} returned no choice")
+    choice = completion.choices[0]
+    reasons: dict[str, FinishReason] = {
+        "stop": "stop",
+        "length": "length",
+        "tool_calls": "tool_calls",
+        "function_call": "tool_calls",
+        "content_filter": "content_filter",
+    }
+    usage = completion.usage
+    details = getattr(usage, "prompt_tokens_details", None)
+    return ModelReply(
+        text=choice.message.content or "",
+        finish_reason=reasons.get(choice.finish_reason, "other"),
+        usage=usage
+        and Usage(
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            cached_input_tokens=getattr(details, "cached_tokens", None) or 0,
+        ),
+        model=completion.model,
+        seconds=seconds,
+        refusal=choice.message.refusal,
+        tool_names=tuple(
+            call.function.name if call.type == "function" else call.custom.name
+            for call in choice.message.tool_calls or ()
+        ),
+    )

@@ -1,0 +1,133 @@
+"""Which result answers which call, and where a conversation may be cut.
+
+Call ids are reused in real logs, so calls and results are matched by id *and* order. A group is an
+assistant message with all its results; cuts between groups are safe, all others orphan something.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from compaction.messages import Message, ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """The calls of a conversation matched with its results. All numbers are message indices."""
+
+    call_of: dict[int, tuple[int, ToolCall]]
+    """Result -> the assistant message that called, and the call."""
+    orphans: tuple[int, ...]
+    """Results that answer no earlier call that is still open."""
+    open_calls: tuple[tuple[int, ToolCall], ...]
+    """Calls without a result, in order."""
+
+    def results_of(self, assistant: int) -> tuple[int, ...]:
+        return tuple(result for result, (caller, _) in self.call_of.items() if caller == assistant)
+
+
+def pair(messages: Sequence[Message]) -> Pairing:
+    """Match every result with the call it answers.
+
+    A result takes the oldest open call with its id in the newest assistant message that has one;
+    a `function` message takes the open legacy call with its name.
+    """
+    open_calls: defaultdict[str, list[tuple[int, ToolCall]]] = defaultdict(list)
+    call_of: dict[int, tuple[int, ToolCall]] = {}
+    orphans: list[int] = []
+    for index, message in enumerate(messages):
+        for call in message.tool_calls:
+            open_calls[_call_key(call)].append((index, call))
+        if message.is_result:
+            waiting = open_calls.get(result_key(message))
+            if not waiting:
+                orphans.append(index)
+                continue
+            newest = waiting[-1][0]
+            taken = next(item for item in waiting if item[0] == newest)
+            waiting.remove(taken)
+            call_of[index] = taken
+    still_open = sorted(
+        (item for waiting in open_calls.values() for item in waiting), key=lambda item: item[0]
+    )
+    return Pairing(call_of, tuple(orphans), tuple(still_open))
+
+
+def result_key(message: Message) -> str:
+    """Return what a result is matched by: its call id, or the name for legacy functions."""
+    if message.role == "function":
+        return f"legacy:{message.name}"
+    return f"id:{message.tool_call_id}"
+
+
+def _call_key(call: ToolCall) -> str:
+    return f"legacy:{call.name}" if call.kind == "legacy" else f"id:{call.call_id}"
+
+
+def orphan_results(messages: Sequence[Message]) -> tuple[int, ...]:
+    """Return the indices of results whose call is not before them."""
+    return pair(messages).orphans
+
+
+def safe_cuts(messages: Sequence[Message]) -> list[int]:
+    """Return every index where no result from there on answers a call before, 0 and the end too."""
+    crossing = [0] * (len(messages) + 1)
+    for result, (caller, _) in pair(messages).call_of.items():
+        crossing[caller + 1] += 1
+        crossing[result + 1] -= 1
+    return [index for index, depth in enumerate(accumulate(crossing)) if depth == 0]
+
+
+def safe_cut_before(messages: Sequence[Message], index: int) -> int:
+    """Move a cut left until it separates no call from its result.
+
+    Looks at the messages from the cut on and back to the calls that they need, so that a cut near
+    the end of a long conversation is cheap. The nearest safe cut, unless results are duplicated.
+    """
+    cut = index
+    while cut > 0:
+        tail = messages[cut:]
+        needed = {result_key(tail[at]) for at in orphan_results(tail)}
+        caller = next(
+            (at for at in range(cut - 1, -1, -1) if needed and needed & _keys_of(messages[at])),
+            None,
+        )
+        if caller is None:
+            return cut
+        cut = caller
+    return cut
+
+
+def safe_cut_after(messages: Sequence[Message], index: int) -> int:
+    """Move a cut right until it separates no call from its result."""
+    cut = index
+    waiting = [call for _, call in pair(messages[:index]).open_calls]
+    for at in range(index, len(messages)):
+        if not waiting:
+            return cut
+        message = messages[at]
+        answered = next(
+            (c for c in waiting if message.is_result and _call_key(c) == result_key(message)), None
+        )
+        if answered is not None:
+            between = pair(messages[cut : at + 1]).open_calls
+            waiting.remove(answered)
+            waiting.extend(call for _, call in between)
+            cut = at + 1
+    return cut
+
+
+def groups(messages: Sequence[Message]) -> list[tuple[int, int]]:
+    """Return the half-open ranges between neighbouring safe cuts: the units of structural edits."""
+    cuts = safe_cuts(messages)
+    return list(pairwise(cuts))
+
+
+def _keys_of(message: Message) -> set[str]:
+    return {_call_key(call) for call in message.tool_calls}
+
+
+def called_names(messages: Iterable[Message]) -> dict[str, str]:
+    """Return call id -> tool name, the latest call of an id winning."""
+    return {call.call_id: call.name for message in messages for call in message.tool_calls}
