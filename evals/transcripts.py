@@ -1,0 +1,233 @@
+"""A recorded conversation as one value, whatever format it was logged in.
+
+A transcript that was compacted while it was recorded has several segments; each starts with what
+was really sent after the boundary. Reading a file is `evals.importers`; this file defines the value
+and its native JSON form.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any, Final, Literal
+
+from compaction.errors import MessageError, TranscriptError
+from compaction.llm import Usage
+from compaction.messages import (
+    Json,
+    Message,
+    Messages,
+    canonical_json,
+    digest_of,
+    messages_from_openai,
+    messages_to_openai,
+)
+
+NATIVE_FORMAT: Final = "compaction-evals/transcript"
+NATIVE_VERSION: Final = 1
+
+Provenance = Literal["recorded", "authored", "generated"]
+"""Real log; written for this project and played through real tools; made by `evals.synthetic`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRequest:
+    """One model call of the log. Its input is `messages[:position]` of its segment."""
+
+    position: int
+    """Index of the assistant message that it produced; equal to the number of messages sent."""
+    time: float | None = None
+    """Unix seconds."""
+    model: str | None = None
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCompaction:
+    """A compaction that the log itself reports."""
+
+    kind: Literal["full", "micro"]
+    trigger: str | None = None
+    tokens_before: int | None = None
+    tokens_saved: int | None = None
+    summary: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The stretch between two recorded compactions."""
+
+    messages: Messages
+    requests: tuple[RecordedRequest, ...]
+    """In order; positions ascend strictly."""
+    opened_by: RecordedCompaction | None = None
+
+    def __post_init__(self) -> None:
+        previous = -1
+        for request in self.requests:
+            if not previous < request.position < len(self.messages):
+                raise TranscriptError(
+                    f"request positions must ascend within {len(self.messages)} messages, "
+                    f"got {request.position} after {previous}"
+                )
+            previous = request.position
+
+    def answer(self, request: RecordedRequest) -> Message:
+        """Return the assistant message that the request produced."""
+        return self.messages[request.position]
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A record of the file that did not become a message, and why. Nothing is dropped silently."""
+
+    where: str
+    """`line 17`, `messages[3]`."""
+    reason: str
+    expected: bool = False
+    """True for records that are no part of the conversation (progress, snapshots)."""
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """A conversation ready for replay."""
+
+    name: str
+    """Unique within its file; shown in tables."""
+    segments: tuple[Segment, ...]
+    source: str = ""
+    """The file, as the user named it."""
+    format: str = NATIVE_FORMAT
+    provenance: Provenance = "recorded"
+    session: str | None = None
+    project: str | None = None
+    tools: tuple[Json, ...] = ()
+    """Tool schemas, where the log has them."""
+    facts: tuple[Json, ...] = ()
+    """Annotated key facts as `facts.json` has them; checked by `evals.facts`."""
+    skipped: tuple[Skipped, ...] = ()
+    includes_reasoning: bool = False
+    """Whether the provider was sent earlier reasoning back."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def messages(self) -> Messages:
+        """All messages in order, segment after segment: the numbering that facts refer to."""
+        return tuple(message for segment in self.segments for message in segment.messages)
+
+    @property
+    def n_requests(self) -> int:
+        return sum(len(segment.requests) for segment in self.segments)
+
+    @property
+    def cluster(self) -> str:
+        """What statistics resample: sub-agents and forks of one session are one observation."""
+        return (
+            f"{self.project or ''}/{self.session}" if self.session else f"{self.source}#{self.name}"
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """Names the content that a replay depends on; file name and session are not in it."""
+        content = {
+            "segments": [_segment_json(segment) for segment in self.segments],
+            "tools": self.tools,
+            "facts": self.facts,
+            "includes_reasoning": self.includes_reasoning,
+        }
+        return digest_of(canonical_json(content))
+
+
+def single_segment(messages: Messages) -> tuple[Segment, ...]:
+    """Return the one segment of a log without times and usage: a request per assistant message."""
+    return (
+        Segment(
+            messages,
+            tuple(
+                RecordedRequest(position)
+                for position, message in enumerate(messages)
+                if message.role == "assistant"
+            ),
+        ),
+    )
+
+
+def to_native(transcript: Transcript) -> Json:
+    """Return the native JSON form; `from_native` gives back an equal transcript."""
+    return {
+        "format": NATIVE_FORMAT,
+        "version": NATIVE_VERSION,
+        "name": transcript.name,
+        "source": transcript.source,
+        "recorded_format": transcript.format,
+        "provenance": transcript.provenance,
+        "session": transcript.session,
+        "project": transcript.project,
+        "includes_reasoning": transcript.includes_reasoning,
+        "tools": list(transcript.tools),
+        "facts": list(transcript.facts),
+        "skipped": [asdict(item) for item in transcript.skipped],
+        "segments": [_segment_json(segment) for segment in transcript.segments],
+        "extra": dict(transcript.extra),
+    }
+
+
+def from_native(raw: Mapping[str, Any], *, where: str) -> Transcript:
+    """Read the native JSON form.
+
+    Raises:
+        TranscriptError: with `where` and what is wrong.
+    """
+    if raw.get("version") != NATIVE_VERSION:
+        raise TranscriptError(
+            f"{where}: transcript version {raw.get('version')!r}, this program reads "
+            f"{NATIVE_VERSION}; convert it again from its source"
+        )
+    try:
+        return Transcript(
+            name=raw["name"],
+            source=raw.get("source") or where,
+            format=raw.get("recorded_format", NATIVE_FORMAT),
+            provenance=raw.get("provenance", "recorded"),
+            session=raw.get("session"),
+            project=raw.get("project"),
+            includes_reasoning=raw.get("includes_reasoning", False),
+            tools=tuple(raw.get("tools", ())),
+            facts=tuple(raw.get("facts", ())),
+            skipped=tuple(Skipped(**item) for item in raw.get("skipped", ())),
+            segments=tuple(_segment_from_json(item) for item in raw["segments"]),
+            extra=raw.get("extra", {}),
+        )
+    except (KeyError, TypeError, AttributeError, MessageError, TranscriptError) as error:
+        raise TranscriptError(f"{where}: not a native transcript: {error!r}") from error
+
+
+def _segment_json(segment: Segment) -> Json:
+    return {
+        "messages": messages_to_openai(segment.messages),
+        "requests": [asdict(request) for request in segment.requests],
+        "opened_by": asdict(segment.opened_by) if segment.opened_by else None,
+    }
+
+
+def _segment_from_json(raw: Mapping[str, Any]) -> Segment:
+    opened_by = raw.get("opened_by")
+    return Segment(
+        messages_from_openai(raw["messages"]),
+        tuple(_request_from_json(request) for request in raw["requests"]),
+        RecordedCompaction(**opened_by) if opened_by else None,
+    )
+
+
+def _request_from_json(raw: Mapping[str, Any]) -> RecordedRequest:
+    usage = raw.get("usage")
+    return RecordedRequest(
+        position=raw["position"],
+        time=raw.get("time"),
+        model=raw.get("model"),
+        usage=Usage(**usage) if usage else None,
+    )
+
+
+def requests_at(positions: Iterable[int]) -> tuple[RecordedRequest, ...]:
+    """Return requests that are known by nothing but their position."""
+    return tuple(RecordedRequest(position) for position in positions)
