@@ -6,14 +6,23 @@ The only place that imports openai, and only when an `OpenAIChat` is first used.
 
 import os
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
-from compaction.errors import ModelError
-from compaction.messages import Messages, messages_to_openai
+from compaction.errors import MessageError, ModelError
+from compaction.messages import (
+    REASONING_FIELDS,
+    Json,
+    Message,
+    Messages,
+    ToolCall,
+    messages_to_openai,
+)
 
 FinishReason = Literal["stop", "length", "tool_calls", "content_filter", "other"]
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
 Result = TypeVar("Result")
 
 
@@ -34,7 +43,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """A request that a compactor makes for itself, with what a stand-in for a model needs."""
+    """A request to a model, with what a stand-in for a model needs.
+
+    A compactor makes them for itself and offers no tools; an agent makes them with tools.
+    """
 
     messages: Messages
     """What is sent, prompt included."""
@@ -46,6 +58,8 @@ class ModelCall:
     """Headings that the prompt asks for, in order, with their `#` marks."""
     focus: str | None = None
     max_output_tokens: int | None = None
+    tools: tuple[Json, ...] = ()
+    """Chat Completions tool schemas that the model may call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +73,16 @@ class ModelReply:
     seconds: float = 0.0
     refusal: str | None = None
     tool_names: tuple[str, ...] = ()
-    """Tools that the model called although it was offered none."""
+    """Tools that the model called: if it was offered none, its reply is no summary."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    message: Message | None = None
+    """The assistant message as it came, reasoning included; None if only the text is known."""
+
+    def as_message(self) -> Message:
+        """Return the assistant message to append to the conversation."""
+        if self.message is not None:
+            return self.message
+        return Message("assistant", self.text or None, tool_calls=self.tool_calls)
 
 
 Steps = Generator[ModelCall, ModelReply, Result]
@@ -80,34 +103,46 @@ class ChatModel(Protocol):
     async def acomplete(self, call: ModelCall) -> ModelReply: ...
 
 
-def drive(steps: Steps[Result], model: ChatModel) -> Result:
-    """Run a generator to its end, letting `model` answer each call; its errors are thrown in."""
+def run_steps(steps: Generator[Asked, Answer, Result], answer: Callable[[Asked], Answer]) -> Result:
+    """Run a generator to its end, answering what it yields; `ModelError` is thrown into it."""
     try:
-        call = next(steps)
+        asked = next(steps)
         while True:
             try:
-                reply = model.complete(call)
+                given = answer(asked)
             except ModelError as error:
-                call = steps.throw(error)
+                asked = steps.throw(error)
             else:
-                call = steps.send(reply)
+                asked = steps.send(given)
     except StopIteration as stop:
-        return stop.value  # type: ignore[no-any-return]  # typed by `Steps`
+        return stop.value  # type: ignore[no-any-return]  # typed by `steps`
+
+
+async def arun_steps(
+    steps: Generator[Asked, Answer, Result], answer: Callable[[Asked], Awaitable[Answer]]
+) -> Result:
+    """Do what `run_steps` does, awaiting the answers."""
+    try:
+        asked = next(steps)
+        while True:
+            try:
+                given = await answer(asked)
+            except ModelError as error:
+                asked = steps.throw(error)
+            else:
+                asked = steps.send(given)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]  # typed by `steps`
+
+
+def drive(steps: Steps[Result], model: ChatModel) -> Result:
+    """Run a generator to its end, letting `model` answer each call; its errors are thrown in."""
+    return run_steps(steps, model.complete)
 
 
 async def adrive(steps: Steps[Result], model: ChatModel) -> Result:
     """Do what `drive` does, awaiting the model."""
-    try:
-        call = next(steps)
-        while True:
-            try:
-                reply = await model.acomplete(call)
-            except ModelError as error:
-                call = steps.throw(error)
-            else:
-                call = steps.send(reply)
-    except StopIteration as stop:
-        return stop.value  # type: ignore[no-any-return]  # typed by `Steps`
+    return await arun_steps(steps, model.acomplete)
 
 
 class NoModel:
@@ -161,6 +196,12 @@ class OpenAIChat:
     """None sends no temperature, which models that reject the parameter need."""
     _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
+    @classmethod
+    def using(cls, client: Any, model: str) -> "OpenAIChat":
+        """Ask through an `openai.OpenAI` or `openai.AsyncOpenAI` client that the caller made."""
+        kind = "async" if "Async" in type(client).__name__ else "sync"
+        return cls(model, _clients={kind: client})
+
     def complete(self, call: ModelCall) -> ModelReply:
         from openai import OpenAI, OpenAIError
 
@@ -201,6 +242,7 @@ class OpenAIChat:
         return {
             "model": self.name,
             "messages": messages_to_openai(call.messages),
+            **({"tools": list(call.tools)} if call.tools else {}),
             **{key: value for key, value in limits.items() if value is not None},
         }
 
@@ -212,9 +254,9 @@ def _model_error(model: str, error: Exception) -> ModelError:
 
 def _reply(completion: Any, seconds: float) -> ModelReply:
     """Read an openai `ChatCompletion`."""
-    if not completion.choices:
-        raise ModelError(f"model {completion.model!r} returned no choice")
-    choice = completion.choices[0]
+    choice = next(iter(getattr(completion, "choices", None) or ()), None)
+    if choice is None or choice.message is None:
+        raise ModelError(f"the reply holds no choice with a message: {str(completion)[:200]!r}")
     reasons: dict[str, FinishReason] = {
         "stop": "stop",
         "length": "length",
@@ -224,6 +266,7 @@ def _reply(completion: Any, seconds: float) -> ModelReply:
     }
     usage = completion.usage
     details = getattr(usage, "prompt_tokens_details", None)
+    message = _received(choice.message.model_dump(exclude_unset=True))
     return ModelReply(
         text=choice.message.content or "",
         finish_reason=reasons.get(choice.finish_reason, "other"),
@@ -236,8 +279,17 @@ def _reply(completion: Any, seconds: float) -> ModelReply:
         model=completion.model,
         seconds=seconds,
         refusal=choice.message.refusal,
-        tool_names=tuple(
-            call.function.name if call.type == "function" else call.custom.name
-            for call in choice.message.tool_calls or ()
-        ),
+        tool_names=tuple(call.name for call in message.tool_calls),
+        tool_calls=message.tool_calls,
+        message=message,
     )
+
+
+def _received(raw: Json) -> Message:
+    """Keep of a received message what may be sent back; servers reject their own other fields."""
+    sent_back = ("role", "content", "refusal", "tool_calls", *REASONING_FIELDS)
+    kept = {key: raw[key] for key in sent_back if raw.get(key) is not None}
+    try:
+        return Message.from_openai({"role": "assistant", "content": None, **kept})
+    except MessageError as error:
+        raise ModelError(f"the reply is no message: {error}") from error
