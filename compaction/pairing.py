@@ -6,52 +6,61 @@ assistant message with all its results; cuts between groups are safe, all others
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from compaction.messages import Message, ToolCall
 
 
-@dataclass(frozen=True, slots=True)
 class Pairing:
-    """The calls of a conversation matched with its results. All numbers are message indices."""
-
-    call_of: dict[int, tuple[int, ToolCall]]
-    """Result -> the assistant message that called, and the call."""
-    orphans: tuple[int, ...]
-    """Results that answer no earlier call that is still open."""
-    open_calls: tuple[tuple[int, ToolCall], ...]
-    """Calls without a result, in order."""
-
-    def results_of(self, assistant: int) -> tuple[int, ...]:
-        return tuple(result for result, (caller, _) in self.call_of.items() if caller == assistant)
-
-
-def pair(messages: Sequence[Message]) -> Pairing:
-    """Match every result with the call it answers.
+    """The calls of a growing conversation matched with its results. All numbers are indices.
 
     A result takes the oldest open call with its id in the newest assistant message that has one;
     a `function` message takes the open legacy call with its name.
     """
-    open_calls: defaultdict[str, list[tuple[int, ToolCall]]] = defaultdict(list)
-    call_of: dict[int, tuple[int, ToolCall]] = {}
-    orphans: list[int] = []
-    for index, message in enumerate(messages):
+
+    __slots__ = ("_length", "_open", "call_of", "orphans", "results_of")
+
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self.call_of: dict[int, tuple[int, ToolCall]] = {}
+        """Result -> the assistant message that called, and the call."""
+        self.results_of: defaultdict[int, list[int]] = defaultdict(list)
+        """Assistant message -> its results, ascending."""
+        self.orphans: list[int] = []
+        """Results that answer no earlier call that is still open."""
+        self._open: defaultdict[str, list[tuple[int, ToolCall]]] = defaultdict(list)
+        self._length = 0
+        for message in messages:
+            self.append(message)
+
+    def append(self, message: Message) -> None:
+        index = self._length
+        self._length += 1
         for call in message.tool_calls:
-            open_calls[_call_key(call)].append((index, call))
+            self._open[_call_key(call)].append((index, call))
         if message.is_result:
-            waiting = open_calls.get(result_key(message))
+            waiting = self._open.get(result_key(message))
             if not waiting:
-                orphans.append(index)
-                continue
+                self.orphans.append(index)
+                return
             newest = waiting[-1][0]
             taken = next(item for item in waiting if item[0] == newest)
             waiting.remove(taken)
-            call_of[index] = taken
-    still_open = sorted(
-        (item for waiting in open_calls.values() for item in waiting), key=lambda item: item[0]
-    )
-    return Pairing(call_of, tuple(orphans), tuple(still_open))
+            self.call_of[index] = taken
+            self.results_of[newest].append(index)
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def open_calls(self) -> list[tuple[int, ToolCall]]:
+        """Calls without a result, in order, each with the message that made it."""
+        waiting = (item for items in self._open.values() for item in items)
+        return sorted(waiting, key=lambda item: item[0])
+
+
+def pair(messages: Sequence[Message]) -> Pairing:
+    """Match every result with the call it answers."""
+    return Pairing(messages)
 
 
 def result_key(message: Message) -> str:
@@ -67,7 +76,7 @@ def _call_key(call: ToolCall) -> str:
 
 def orphan_results(messages: Sequence[Message]) -> tuple[int, ...]:
     """Return the indices of results whose call is not before them."""
-    return pair(messages).orphans
+    return tuple(pair(messages).orphans)
 
 
 def safe_cuts(messages: Sequence[Message]) -> list[int]:

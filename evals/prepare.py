@@ -1,0 +1,129 @@
+"""What all settings of a sweep share about one transcript: histories, sizes and peaks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from compaction.history import History
+from compaction.tokens import TOKENS_PER_REQUEST, JsonCharCounter, TiktokenCounter
+from evals.calibration import Calibration, Point, calibrate
+from evals.transcripts import RecordedRequest, Segment, Transcript
+
+
+@dataclass(frozen=True)
+class PreparedRequest:
+    """One recorded request with its place and size."""
+
+    index: int
+    """Counts the transcript's requests from 0."""
+    segment: int
+    recorded: RecordedRequest
+    counted_tokens: int
+    """Input as counted: messages, recorded tool schemas and framing."""
+    tokens: float
+    """Input as the provider would have reported it (calibrated)."""
+    output_tokens: int
+    """As recorded, else counted from the answer."""
+
+
+@dataclass(frozen=True)
+class PreparedSegment:
+    history: History
+    """All messages of the segment; a request sees a prefix."""
+    calibration: Calibration
+    requests: tuple[PreparedRequest, ...]
+    first_message: int
+    """Index of the segment's first message in the transcript."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A transcript with everything that does not depend on a strategy."""
+
+    transcript: Transcript
+    counter: TiktokenCounter
+    """The measuring counter; remembers the size of each message value."""
+    segments: tuple[PreparedSegment, ...]
+    fixed_tokens: int
+    """Counted in every request beside its messages: recorded tool schemas and framing."""
+
+    @property
+    def requests(self) -> tuple[PreparedRequest, ...]:
+        return tuple(request for segment in self.segments for request in segment.requests)
+
+    @cached_property
+    def input_tokens(self) -> float:
+        return sum(request.tokens for request in self.requests)
+
+    @cached_property
+    def peak_tokens(self) -> float:
+        return max((request.tokens for request in self.requests), default=0.0)
+
+    @cached_property
+    def peak_chars(self) -> int:
+        """Return the largest input in characters of its JSON, the unit of `JsonCharCounter`."""
+        measure = JsonCharCounter()
+        return max(
+            (
+                segment.history.prefix(request.recorded.position).total(measure)
+                for segment in self.segments
+                for request in segment.requests[-1:]
+            ),
+            default=0,
+        )
+
+
+def prepare(transcript: Transcript) -> Prepared:
+    """Count and calibrate a transcript."""
+    counter = TiktokenCounter(include_reasoning=transcript.includes_reasoning)
+    fixed_tokens = TOKENS_PER_REQUEST + counter.count_tools(transcript.tools)
+    segments: list[PreparedSegment] = []
+    first_message = first_request = 0
+    for number, segment in enumerate(transcript.segments):
+        prepared = _prepare_segment(
+            segment, number, first_message, first_request, counter, fixed_tokens
+        )
+        segments.append(prepared)
+        first_message += len(segment.messages)
+        first_request += len(segment.requests)
+    return Prepared(transcript, counter, tuple(segments), fixed_tokens)
+
+
+def _prepare_segment(
+    segment: Segment,
+    number: int,
+    first_message: int,
+    first_request: int,
+    counter: TiktokenCounter,
+    fixed_tokens: int,
+) -> PreparedSegment:
+    history = History(segment.messages)
+    counted = [
+        history.prefix(request.position).total(counter) + fixed_tokens
+        for request in segment.requests
+    ]
+    calibration = calibrate(_points(segment.requests, counted))
+    requests = tuple(
+        PreparedRequest(
+            index=first_request + at,
+            segment=number,
+            recorded=request,
+            counted_tokens=size,
+            tokens=calibration.size(size),
+            output_tokens=(
+                request.usage.output_tokens
+                if request.usage
+                else counter.count(segment.answer(request))
+            ),
+        )
+        for at, (request, size) in enumerate(zip(segment.requests, counted, strict=True))
+    )
+    return PreparedSegment(history, calibration, requests, first_message)
+
+
+def _points(requests: Sequence[RecordedRequest], counted: Sequence[int]) -> list[Point]:
+    return [
+        Point(size, request.usage.input_tokens)
+        for request, size in zip(requests, counted, strict=True)
+        if request.usage and request.usage.input_tokens > 0
+    ]
