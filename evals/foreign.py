@@ -1,0 +1,229 @@
+"""Any `list[dict] -> list[dict]` as a strategy: `module:name` or `path.py:name`.
+
+The code runs in a process that is killed when it does not answer in time, is called as rewriting
+(its last output plus the new messages) unless it declares `mode = "viewing"`, and gets its origins
+from `evals.align`. What it does not declare is reported as not declared, never as lost.
+"""
+
+import importlib.util
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Final
+
+from compaction.errors import MessageError, StrategyError
+from compaction.history import Entries, History, View
+from compaction.llm import Steps, Usage
+from compaction.messages import Json, digest_of, messages_from_openai
+from compaction.strategy import CompactionEvent, Context, Mode, Promises, Request
+from evals.align import align
+
+WORKER_FILE: Final = Path(__file__).with_name("foreign_worker.py")
+START_SECONDS: Final = 60.0
+"""Longest time that importing the user's module may take."""
+
+
+def is_foreign(name: str) -> bool:
+    """Whether a strategy name is a spec of somebody's code."""
+    return ":" in name
+
+
+@dataclass(frozen=True)
+class ForeignStrategy:
+    """Somebody's code, found and asked what it declares. Made by `load_foreign`."""
+
+    spec: str
+    parameters: Mapping[str, Any]
+    source_digest: str
+    promises: Promises
+    timeout_seconds: float
+    """Longest time for one call."""
+
+    @property
+    def name(self) -> str:
+        return self.spec
+
+    @property
+    def version(self) -> str:
+        return self.source_digest[:12]
+
+    def start(self, context: Context) -> "ForeignCompactor":
+        worker = Worker(self.spec, self.parameters)
+        return ForeignCompactor(self, worker, context.seed)
+
+
+def load_foreign(
+    spec: str, parameters: Mapping[str, Any] | None = None, *, timeout_seconds: float = 30.0
+) -> ForeignStrategy:
+    """Find the code and ask it what it declares.
+
+    Raises:
+        StrategyError: it cannot be imported, or is nothing that can be called.
+    """
+    given = dict(parameters or {})
+    worker = Worker(spec, given)
+    mode: Mode = "viewing" if worker.declared.get("mode") == "viewing" else "rewriting"
+    recoverable = worker.declared.get("recoverable") is True
+    worker.close()
+    return ForeignStrategy(
+        spec,
+        given,
+        _source_digest(spec),
+        Promises(mode=mode, recoverable=recoverable),
+        timeout_seconds,
+    )
+
+
+@dataclass
+class ForeignCompactor:
+    """One conversation with the user's code."""
+
+    strategy: ForeignStrategy
+    worker: "Worker"
+    seed: int
+    _entries: Entries = ()
+    _seen: int = field(default=0)
+
+    def steps(self, history: History, request: Request) -> Steps[View]:
+        yield from ()
+        if self.strategy.promises.mode == "viewing":
+            given = history.entries()
+        else:
+            given = self._entries + history.entries(self._seen)
+        self._seen = len(history)
+        asked = {
+            "messages": [entry.message.to_openai() for entry in given],
+            "context": {
+                "seed": self.seed,
+                "request": request.index,
+                "model": request.model,
+                "time": request.time,
+            },
+        }
+        answer = self.worker.ask(asked, self.strategy.timeout_seconds)
+        try:
+            returned = messages_from_openai(answer["messages"])
+        except MessageError as error:
+            raise StrategyError(f"{self.strategy.spec} returned a bad list: {error}") from error
+        self._entries = align(given, returned, self.strategy.spec)
+        return View(self._entries, tuple(self._events(given)))
+
+    def record_usage(self, usage: Usage) -> None:
+        return
+
+    def recover(self, handle: str) -> str | None:
+        if not self.strategy.promises.recoverable:
+            return None
+        text = self.worker.ask({"recover": handle}, self.strategy.timeout_seconds).get("text")
+        return text if isinstance(text, str) else None
+
+    def _events(self, given: Entries) -> Iterator[CompactionEvent]:
+        """Report a change as one event; foreign code tells nothing about itself."""
+        before = {id(entry) for entry in given}
+        edited = sum(1 for entry in self._entries if id(entry) not in before)
+        kept = {index for entry in self._entries for index in entry.origin.indices[:1]}
+        removed = sum(1 for entry in given if entry.origin.first not in kept)
+        if edited or removed:
+            yield CompactionEvent(
+                self.strategy.spec, "applied", messages_edited=edited, messages_removed=removed
+            )
+
+
+class Worker:
+    """A process that holds the user's code. It dies with this object."""
+
+    def __init__(self, spec: str, parameters: Mapping[str, Any]) -> None:
+        self._spec = spec
+        # -P: our folder must not come first on the path and shadow the user's modules.
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(WORKER_FILE), spec, json.dumps(dict(parameters))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+            errors="surrogatepass",
+            start_new_session=True,
+        )
+        if self._process.stdin is None or self._process.stdout is None:
+            raise StrategyError(f"{spec}: no pipe to the worker")
+        self._stdin: IO[str] = self._process.stdin
+        self._lines: queue.Queue[str] = queue.Queue()
+        reader = threading.Thread(
+            target=_read_lines, args=(self._process.stdout, self._lines), daemon=True
+        )
+        reader.start()
+        self.close = weakref.finalize(self, _kill, self._process)
+        self.declared = self._receive(START_SECONDS)
+
+    def ask(self, asked: Json, timeout_seconds: float) -> Json:
+        """Send one request and wait for its answer.
+
+        Raises:
+            StrategyError: the code raised, died, or did not answer in time (it is then killed).
+        """
+        try:
+            self._stdin.write(json.dumps(asked) + "\n")
+            self._stdin.flush()
+        except OSError as error:
+            raise StrategyError(f"{self._spec}: its process has ended") from error
+        return self._receive(timeout_seconds)
+
+    def _receive(self, timeout_seconds: float) -> Json:
+        try:
+            line = self._lines.get(timeout=timeout_seconds)
+        except queue.Empty:
+            self.close()
+            raise StrategyError(
+                f"{self._spec} gave no answer within {timeout_seconds:g} s and was stopped"
+            ) from None
+        if not line:
+            self.close()
+            raise StrategyError(f"{self._spec}: its process ended (exit {self._process.wait()})")
+        answer: Json = json.loads(line)
+        if "error" in answer:
+            raise StrategyError(f"{self._spec} {answer['error']}")
+        return answer
+
+
+def _read_lines(stream: IO[str], lines: "queue.Queue[str]") -> None:
+    for line in stream:
+        lines.put(line)
+    lines.put("")
+
+
+def _kill(process: "subprocess.Popen[str]") -> None:
+    """End the process and whatever it started."""
+    if process.poll() is None:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            try:
+                stream.close()
+            except OSError:
+                continue
+
+
+def _source_digest(spec: str) -> str:
+    """Return a digest of the file that the code is in, so that an edit makes new cells."""
+    module_name = spec.rpartition(":")[0]
+    path = Path(module_name)
+    if not module_name.endswith(".py"):
+        found = importlib.util.find_spec(module_name.partition(".")[0])
+        path = Path(found.origin) if found and found.origin else path
+    try:
+        return digest_of(path.read_text("utf-8", "replace"))
+    except OSError:
+        return digest_of(spec)
