@@ -55,7 +55,7 @@ class _Shown:
 
     def __init__(self, entries: Entries) -> None:
         self.single: dict[int, Fate] = {}
-        written = []
+        written: list[tuple[int, int]] = []
         for entry in entries:
             if entry.origin.kind == "generated":
                 written += entry.origin.spans

@@ -1,0 +1,184 @@
+"""Settings: a strategy with the parameters a user gave it, as text, until a transcript is known.
+
+`50%` in a size parameter means half of the transcript's own peak, since absolute defaults never
+fire on most logs. It becomes a number when the setting is bound to a transcript.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from itertools import product
+from typing import Any, Final
+
+from compaction.errors import StrategyError
+from compaction.registry import SYSTEMS, load_strategy_class, make_strategy
+from compaction.strategy import Strategy, parameters_of
+from evals.controls import CONTROLS
+from evals.foreign import ForeignStrategy, is_foreign, load_foreign
+from evals.prepare import Prepared
+
+KNOWN: Final[Mapping[str, str]] = {**SYSTEMS, **CONTROLS}
+"""Every short name; whatever has a colon is somebody's own code."""
+SHARES: Final = ("25%", "50%", "75%")
+"""Of the peak; the default contestants run there beside their literal defaults."""
+TRUNCATE_POINTS: Final = 16
+"""Settings of `truncate` on each transcript, from which its reach at equal savings is read."""
+
+_SHARE: Final = re.compile(r"(\d+(?:\.\d+)?)%")
+_THRESHOLDS: Final = {
+    "xun": "token_threshold",
+    "my_pi_agent": "context_budget",
+    "three_layer": "context_limit_chars",
+}
+"""The parameter of each system that says when it starts."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One contestant."""
+
+    strategy: str
+    """A short name or the spec of somebody's code."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    timeout_seconds: float = 30.0
+    """For one call of somebody's code."""
+
+    @property
+    def is_control(self) -> bool:
+        return self.strategy in CONTROLS
+
+    @property
+    def label(self) -> str:
+        inside = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
+        return f"{self.strategy}({inside})" if inside else self.strategy
+
+
+def expand(
+    strategy: str,
+    fixed: Mapping[str, str],
+    grid: Mapping[str, Sequence[str]],
+    *,
+    timeout_seconds: float = 30.0,
+) -> list[Setting]:
+    """Return a setting for each combination of grid values, the last parameter varying fastest."""
+    combinations = product(*grid.values())
+    return [
+        Setting(strategy, {**fixed, **dict(zip(grid, values, strict=True))}, timeout_seconds)
+        for values in combinations
+    ]
+
+
+def default_settings() -> list[Setting]:
+    """Return the contestants of a run that names none: systems at four thresholds, and controls."""
+    return [*_default_systems(), *control_settings()]
+
+
+def control_settings() -> list[Setting]:
+    """Return the controls that stand in every run."""
+    shares = [f"{100 * step / TRUNCATE_POINTS:g}%" for step in range(1, TRUNCATE_POINTS + 1)]
+    return [
+        Setting("identity"),
+        Setting("drop_all"),
+        Setting("random_drop"),
+        Setting("salad"),
+        *expand("truncate", {}, {"keep_tokens": shares}),
+    ]
+
+
+def _default_systems() -> Iterator[Setting]:
+    for name, threshold in _THRESHOLDS.items():
+        yield Setting(name)
+        yield from expand(name, {}, {threshold: SHARES})
+
+
+def bind(setting: Setting, prepared: Prepared) -> Strategy:
+    """Make the strategy for one transcript; shares become numbers.
+
+    Raises:
+        StrategyError: unknown strategy or parameter, or a value it does not take.
+    """
+    if is_foreign(setting.strategy):
+        return _bind_foreign(setting)
+    units = _units_of(load_strategy_class(setting.strategy, table=KNOWN))
+    values = {
+        key: _resolve(setting, key, value, units, prepared)
+        for key, value in setting.parameters.items()
+    }
+    return make_strategy(setting.strategy, values, table=KNOWN)
+
+
+def check(settings: Iterable[Setting]) -> None:
+    """Refuse unknown strategies, parameters and values before anything is run.
+
+    Raises:
+        StrategyError: as `bind`.
+    """
+    for setting in settings:
+        if is_foreign(setting.strategy):
+            _bind_foreign(setting)
+            continue
+        units = _units_of(load_strategy_class(setting.strategy, table=KNOWN))
+        values = {
+            key: "1000" if _SHARE.fullmatch(value) and key in units else value
+            for key, value in setting.parameters.items()
+        }
+        make_strategy(setting.strategy, values, table=KNOWN)
+
+
+def resolved_parameters(strategy: Strategy) -> dict[str, Any]:
+    """Return every parameter with its value, as JSON can hold it."""
+    if isinstance(strategy, ForeignStrategy):
+        return dict(strategy.parameters)
+    return {key: _plain(value) for key, value in parameters_of(strategy).items()}
+
+
+def _bind_foreign(setting: Setting) -> ForeignStrategy:
+    return load_foreign(
+        setting.strategy,
+        {key: _json_or_text(value) for key, value in setting.parameters.items()},
+        timeout_seconds=setting.timeout_seconds,
+    )
+
+
+def _resolve(
+    setting: Setting, key: str, value: str, units: Mapping[str, str], prepared: Prepared
+) -> str:
+    share = _SHARE.fullmatch(value)
+    if share is None:
+        return value
+    if key not in units:
+        raise StrategyError(
+            f"{setting.strategy}: {key} is no size, so {value!r} of the peak means nothing; "
+            f"sizes are: {', '.join(units) or 'none'}"
+        )
+    peak = prepared.peak_tokens if units[key] == "tokens" else prepared.peak_chars
+    return str(max(1, round(peak * float(share[1]) / 100)))
+
+
+def _units_of(strategy_class: Any) -> dict[str, str]:
+    """Return size parameter -> unit, from the metadata of the dataclass fields."""
+    if not is_dataclass(strategy_class):
+        return {}
+    return {
+        item.name: item.metadata["unit"]
+        for item in fields(strategy_class)
+        if "unit" in item.metadata
+    }
+
+
+def _json_or_text(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    return (
+        value
+        if isinstance(value, (str, int, float, bool, list, tuple, type(None)))
+        else repr(value)
+    )
