@@ -1,0 +1,18 @@
+"""How to shrink a view: one frozen dataclass per file, applied unconditionally.
+
+When to shrink is in `compaction.triggers`, in which order in `compaction.control`.
+"""
+
+from compaction.tiers.clear_tool_results import ClearToolResults
+from compaction.tiers.offload_large_results import OffloadLargeResults
+from compaction.tiers.snip_middle import SnipMiddle
+from compaction.tiers.summarize import Split, Summarize, split_for_summary
+
+__all__ = [
+    "ClearToolResults",
+    "OffloadLargeResults",
+    "SnipMiddle",
+    "Split",
+    "Summarize",
+    "split_for_summary",
+]
