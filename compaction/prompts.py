@@ -5,7 +5,7 @@ in it can close the prompt's own tags.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -31,6 +31,7 @@ SUMMARY_INSTRUCTIONS: Final = (
     "Write only the summary."
 )
 
+CLIPPED_NOTE: Final = "\n[the rest is left out: it did not fit]"
 _OWN_TAG: Final = re.compile(r"<(?=\s*/?\s*(conversation|message|previous-summary|focus)\b)", re.I)
 
 
@@ -113,6 +114,44 @@ def render_conversation(
             text = f"{clipped}\n[{len(text) - len(clipped)} characters left out]"
         lines.append(f'<message role="{message.role}">\n{text}\n</message>')
     return "\n".join([*lines, "</conversation>"])
+
+
+def fitting_call(
+    build: Callable[[Messages, int], ModelCall], subject: Messages, max_input_chars: int | None
+) -> ModelCall | None:
+    """Return the call about as many of the last messages as fit, the very last one clipped."""
+    call = build(subject, 0)
+    if max_input_chars is None or _chars_of(call) <= max_input_chars:
+        return call
+    fits = None
+    low, high = 1, len(subject) - 1
+    while low <= high:
+        left_out = (low + high) // 2
+        call = build(subject[left_out:], left_out)
+        if _chars_of(call) <= max_input_chars:
+            fits, high = call, left_out - 1
+        else:
+            low = left_out + 1
+    if fits is not None:
+        return fits
+    return _clipped_call(build, subject, max_input_chars)
+
+
+def _clipped_call(
+    build: Callable[[Messages, int], ModelCall], subject: Messages, max_input_chars: int
+) -> ModelCall | None:
+    last = subject[-1]
+    overhead = _chars_of(build((last.with_text(CLIPPED_NOTE),), len(subject) - 1))
+    room = max_input_chars - overhead
+    if room < 1:
+        return None
+    clipped = last.with_text(clip_head(last.text, room) + CLIPPED_NOTE)
+    call = build((clipped,), len(subject) - 1)
+    return call if _chars_of(call) <= max_input_chars else None
+
+
+def _chars_of(call: ModelCall) -> int:
+    return sum(len(message.text) for message in call.messages)
 
 
 def text_of(message: Message) -> str:

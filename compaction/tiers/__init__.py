@@ -6,7 +6,8 @@ When to shrink is in `compaction.triggers`, in which order in `compaction.contro
 from compaction.tiers.clear_tool_results import ClearToolResults
 from compaction.tiers.offload_large_results import OffloadLargeResults
 from compaction.tiers.snip_middle import SnipMiddle
-from compaction.tiers.summarize import Split, Summarize, split_for_summary
+from compaction.tiers.split import Split, split_for_summary
+from compaction.tiers.summarize import Summarize
 
 __all__ = [
     "ClearToolResults",
