@@ -27,3 +27,7 @@ class StrategyError(CompactionError):
 
 class TranscriptError(CompactionError):
     """A file is not a conversation that can be replayed."""
+
+
+class SessionError(CompactionError):
+    """A session file is damaged or foreign, or a step back is not allowed."""

@@ -1,0 +1,223 @@
+"""The compactor of my_pi_agent: the free layers, then one summary if the view is still over."""
+
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from compaction.history import Entries, History, View
+from compaction.llm import Steps, Usage
+from compaction.messages import Messages
+from compaction.strategy import CompactionEvent, Context, Request
+from compaction.systems.my_pi_agent_cut import find_cut, find_cut_as_printed
+from compaction.systems.my_pi_agent_layers import (
+    FreeLayers,
+    RecordChars,
+    SummaryCache,
+    leading_instructions,
+)
+from compaction.systems.my_pi_agent_prompts import PROMPT_CHARS
+from compaction.tiers.file_ledger import FileLedger, Footprint, split_footprint
+from compaction.tiers.summarize import Split, Summarize
+from compaction.tokens import RunningTotal, total_of
+
+if TYPE_CHECKING:
+    from compaction.systems.my_pi_agent import MyPiAgent
+
+CHARS_PER_TOKEN: Final = 4
+"""What the seed takes for a token as long as no usage is known."""
+NOTHING_TO_CONDENSE: Final = "nothing to condense that is worth a summary"
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionInfo:
+    """What one summary amounts to: for the event, for the cache entry, for the books."""
+
+    tokens_before: int
+    """Estimate of the view that was over."""
+    tokens_after: int
+    """Estimate of the retained tail alone, as the seed defines it."""
+    summarized_count: int
+    """Messages that the summary stands for, instructions left out."""
+    summary: str
+    covered_count: int
+    """Index of the retained tail: messages in front of it, instructions included."""
+    retained_tail: Messages
+    summary_usage: Usage | None
+    summary_model: str | None
+
+
+class _Cut(NamedTuple):
+    first: int
+    """Where the messages begin that the model is shown."""
+    at: int
+    """Where the retained tail begins."""
+
+
+class PiCompactor:
+    """Views from the free layers, or from the latest summary and what came after it."""
+
+    def __init__(self, settings: "MyPiAgent", context: Context) -> None:
+        self.pending_compaction: CompactionInfo | None = None
+        """Set by the call that made a summary, until the next one."""
+        self.cache: SummaryCache | None = None
+        """May be set to go on from an earlier summary."""
+        self._settings = settings
+        self._context = context
+        self._layers = FreeLayers(settings, context)
+        self._measure = RecordChars()
+        self._running = RunningTotal(self._measure)
+        self._last_view_chars = 0
+        self._ratio: float | None = None
+
+    def steps(self, history: History, request: Request) -> Steps[View]:
+        del request
+        return self.prepare(history)
+
+    def record_usage(self, usage: Usage) -> None:
+        if usage.input_tokens and self._last_view_chars:
+            self._ratio = usage.input_tokens / self._last_view_chars
+
+    def recover(self, handle: str) -> str | None:
+        return self._context.store.get(handle)
+
+    def prepare(self, history: History, *, manual: bool = False) -> Steps[View]:
+        """Return the view to send; `manual` asks for a summary whatever the estimate says."""
+        self.pending_compaction = None
+        limit_tokens = self._settings.trigger_tokens
+        if limit_tokens is None:
+            return View.of(history)
+        offloaded = self._layers.offloaded(history)
+        view = self._layers.view(history, offloaded, self.cache)
+        self._last_view_chars = self._running.total(view.entries)
+        tokens = tokens_of(self._last_view_chars, self._ratio)
+        if tokens <= limit_tokens and not manual:
+            return view
+        event = CompactionEvent(
+            Summarize.name,
+            "skipped",
+            trigger="manual" if manual else f"tokens {tokens} > {limit_tokens}",
+            tokens_before=tokens,
+        )
+        result = yield from self._summarize(history, offloaded, view, event)
+        if self._settings.anchor == "sent":
+            self._last_view_chars = self._running.total(result.entries)
+        return result
+
+    def _summarize(
+        self, history: History, offloaded: View, view: View, event: CompactionEvent
+    ) -> Steps[View]:
+        cut = self._find_cut(history, offloaded, manual=event.trigger == "manual")
+        if cut is None:
+            return self._gave_up(history, view, replace(event, reason=NOTHING_TO_CONDENSE))
+        subject = self._subject(history, offloaded, cut)
+        tier = self._settings.summarize_tier(self._files(history, cut))
+        condensed = yield from tier.steps(
+            View(subject), replace(self._context, counter=self._measure), split=_all_of(subject)
+        )
+        told = condensed.events[-1]
+        event = replace(
+            event, outcome=told.outcome, reason=told.reason, model_calls=told.model_calls
+        )
+        summary = tier.summary_in(condensed.entries[0])
+        if told.outcome != "applied" or summary is None:
+            return self._gave_up(history, view, event)
+        return self._commit(history, offloaded, view, event, cut, summary)
+
+    def _find_cut(self, history: History, offloaded: View, *, manual: bool) -> _Cut | None:
+        settings, limit_tokens = self._settings, self._settings.trigger_tokens or 0
+        entries = offloaded.entries
+        system = leading_instructions(entries)
+        again = settings.summary_input == "all" or self.cache is None
+        first = system if again or self.cache is None else self.cache.covered
+        if settings.cut == "after_user":
+            printed = find_cut_as_printed(history.messages(), settings.tail_tokens)
+            return None if printed is None or printed <= first else _Cut(first, printed)
+        sizes = [self._measure.count(entry.message) for entry in entries[first:]]
+        sums = [0, *accumulate(sizes)]
+        front_chars = total_of(self._measure, (entry.message for entry in entries[:system]))
+        cost_chars = PROMPT_CHARS + len(self.cache.summary if self.cache else "")
+
+        def suits(at: int) -> bool:
+            tail_chars = sums[-1] - sums[at - first]
+            return tokens_of(front_chars + tail_chars, self._ratio) <= limit_tokens
+
+        def worthwhile(at: int) -> bool:
+            return manual or sums[at - first] > cost_chars
+
+        found = find_cut(
+            history.messages(),
+            sizes,
+            first,
+            tail_size=settings.tail_tokens / (self._ratio or 1 / CHARS_PER_TOKEN),
+            suits=suits,
+            worthwhile=worthwhile,
+        )
+        return None if found is None else _Cut(first, found)
+
+    def _subject(self, history: History, offloaded: View, cut: _Cut) -> Entries:
+        """Return what the model is to read, the previous summary first.
+
+        The messages as L3 leaves them; if that does not fit under the trigger, after L2 and L1.
+        """
+        previous = (self.cache.entry(cut.first),) if self.cache else ()
+        if self._settings.summary_input == "all":
+            return (*previous, *history.entries()[cut.first : cut.at])
+        view = View(offloaded.entries[cut.first : cut.at])
+        previous_chars = len(self.cache.summary) if self.cache else 0
+        for tier in (self._settings.micro_tier(), self._settings.snip_tier()):
+            chars = PROMPT_CHARS + previous_chars + total_of(self._measure, view.messages)
+            if tokens_of(chars, self._ratio) <= (self._settings.trigger_tokens or 0):
+                break
+            view = tier.apply(view, self._context)
+        return (*previous, *view.entries)
+
+    def _files(self, history: History, cut: _Cut) -> Footprint:
+        """Return what the previous summary lists, and the files of the newly condensed calls."""
+        before = split_footprint(self.cache.summary)[1] if self.cache else Footprint()
+        return before.followed_by(FileLedger().gather(history.messages()[cut.first : cut.at]))
+
+    def _commit(
+        self,
+        history: History,
+        offloaded: View,
+        view: View,
+        event: CompactionEvent,
+        cut: _Cut,
+        summary: str,
+    ) -> View:
+        tail = history.messages(cut.at)
+        self.cache = SummaryCache(summary, cut.at, len(tail))
+        (call,) = event.model_calls
+        self.pending_compaction = CompactionInfo(
+            tokens_before=event.tokens_before or 0,
+            tokens_after=tokens_of(total_of(self._measure, tail), self._ratio),
+            summarized_count=cut.at - leading_instructions(offloaded.entries),
+            summary=summary,
+            covered_count=cut.at,
+            retained_tail=tail,
+            summary_usage=call.usage,
+            summary_model=call.model,
+        )
+        after = self._layers.view(history, offloaded, self.cache)
+        applied = replace(
+            event,
+            tokens_after=tokens_of(self._running.total(after.entries), self._ratio),
+            messages_removed=cut.at - cut.first,
+        )
+        later = tuple(one for one in after.events if one not in view.events)
+        return View(after.entries, (*view.events, applied, *later))
+
+    def _gave_up(self, history: History, view: View, event: CompactionEvent) -> View:
+        """Return the free view, or as printed the whole history; nothing is committed."""
+        if self._settings.on_failure == "history":
+            view = View(history.entries(), view.events)
+        return view.with_events(event)
+
+
+def _all_of(subject: Entries) -> Split:
+    return Split((), subject, ())
+
+
+def tokens_of(chars: int, ratio: float | None) -> int:
+    """Estimate tokens from characters: a quarter of them until a usage has set the ratio."""
+    return max(1, chars // CHARS_PER_TOKEN if ratio is None else int(chars * ratio))
