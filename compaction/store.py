@@ -105,3 +105,8 @@ class FolderStore:
             raise StoreError(
                 f"cannot read {handle!r} in {self.folder}: {error.strerror}"
             ) from error
+
+
+def place_of(store: Store, handle: str) -> str:
+    """Return the path of a handle's file where the store keeps files, else the handle."""
+    return str(store.path_of(handle)) if isinstance(store, FolderStore) else handle

@@ -8,6 +8,7 @@ from compaction.clipping import clip_head, clip_tail
 from compaction.errors import StoreError
 from compaction.history import Entry, View
 from compaction.messages import Message
+from compaction.store import place_of
 from compaction.strategy import CompactionEvent, Context
 from compaction.tiers.growing import FoundResult, Pass, ResultIndex, handle_for
 
@@ -21,7 +22,7 @@ Preview (first {preview_chars} characters):
 TAIL_TEMPLATE: Final = "\n[{omitted_chars} characters omitted]\n{tail}"
 
 _FIELD: Final = re.compile(
-    r"\{(handle|chars|preview_chars|preview|tail_chars|tail|omitted_chars)\}"
+    r"\{(handle|path|chars|preview_chars|preview|tail_chars|tail|omitted_chars)\}"
 )
 
 
@@ -43,7 +44,10 @@ class OffloadLargeResults:
     literal_handles: bool = False
     """The handle is the bare call id: as the seeds have it, wrong where a log reuses ids."""
     template: str = OFFLOAD_TEMPLATE
-    """Fields: handle, chars, preview, preview_chars, tail, tail_chars, omitted_chars."""
+    """Fields: handle, path, chars, preview, preview_chars, tail, tail_chars, omitted_chars.
+
+    `path` is the file in a store that keeps files, else the handle.
+    """
     tail_template: str = TAIL_TEMPLATE
     """What `{tail}` in `template` becomes if `tail_chars` is more than 0."""
 
@@ -64,12 +68,13 @@ class OffloadLargeResults:
     def resume(self, context: Context) -> Pass:
         return _Offloading(self, context)
 
-    def block(self, text: str, handle: str) -> str:
+    def block(self, text: str, handle: str, path: str) -> str:
         """Return what stands in the view for `text`."""
         preview = clip_head(text, self.preview_chars)
         tail = clip_tail(text[len(preview) :], self.tail_chars) if self.tail_chars else ""
         values = {
             "handle": handle,
+            "path": path,
             "chars": str(len(text)),
             "preview": preview,
             "preview_chars": str(len(preview)),
@@ -129,7 +134,7 @@ class _Offloading:
             return known
         text = entry.message.text
         handle = handle_for(entry.message, occurrence, text, literal=self._tier.literal_handles)
-        block = self._tier.block(text, handle)
+        block = self._tier.block(text, handle, place_of(self._context.store, handle))
         edited = entry
         if len(block) < len(text):
             self._context.store.put(handle, text)
