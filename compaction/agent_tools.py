@@ -8,10 +8,10 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 from compaction.errors import StoreError
-from compaction.messages import Json, ToolCall
+from compaction.messages import Json, Message, ToolCall
 
 EXTRACT_TOOL: Final = "extract_compacted_tool_result"
 READ_TOOL: Final = "read_persisted_output"
@@ -23,6 +23,13 @@ MAX_READ_CHARS: Final = 20_000
 
 Recover = Callable[[str], str | None]
 RequestCompaction = Callable[[str | None], None]
+
+
+@runtime_checkable
+class CompactsOnRequest(Protocol):
+    """A compactor that can be told to compact before the next request."""
+
+    def request_compaction(self, focus: str | None) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +117,13 @@ def parsed_arguments(call: ToolCall) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         raise ValueError(f"the arguments of {call.name} are not a JSON object")
     return arguments
+
+
+def result_message(call: ToolCall, text: str) -> Message:
+    """Return the message that answers a call."""
+    if call.kind == "legacy":
+        return Message("function", text, name=call.name)
+    return Message("tool", text, tool_call_id=call.call_id)
 
 
 def _failure(error: Exception) -> ToolOutcome:

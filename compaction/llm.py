@@ -82,7 +82,8 @@ class ModelReply:
         """Return the assistant message to append to the conversation."""
         if self.message is not None:
             return self.message
-        return Message("assistant", self.text or None, tool_calls=self.tool_calls)
+        text = None if self.tool_calls and not self.text else self.text
+        return Message("assistant", text, tool_calls=self.tool_calls)
 
 
 Steps = Generator[ModelCall, ModelReply, Result]
@@ -290,6 +291,7 @@ def _received(raw: Json) -> Message:
     sent_back = ("role", "content", "refusal", "tool_calls", *REASONING_FIELDS)
     kept = {key: raw[key] for key in sent_back if raw.get(key) is not None}
     try:
-        return Message.from_openai({"role": "assistant", "content": None, **kept})
+        empty = None if "tool_calls" in kept else ""
+        return Message.from_openai({"role": "assistant", "content": empty, **kept})
     except MessageError as error:
         raise ModelError(f"the reply is no message: {error}") from error
