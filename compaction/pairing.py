@@ -98,10 +98,8 @@ def safe_cut_before(messages: Sequence[Message], index: int) -> int:
     while cut > 0:
         tail = messages[cut:]
         needed = {result_key(tail[at]) for at in orphan_results(tail)}
-        caller = next(
-            (at for at in range(cut - 1, -1, -1) if needed and needed & _keys_of(messages[at])),
-            None,
-        )
+        earlier = range(cut - 1, -1, -1) if needed else ()
+        caller = next((at for at in earlier if needed & _keys_of(messages[at])), None)
         if caller is None:
             return cut
         cut = caller
