@@ -7,8 +7,9 @@ by itself is decided in `compaction.systems.xun`; both run the same two levels.
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import is_not
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from compaction.conversation_archive import Archive, loads_archive, read_text, write_whole
 from compaction.conversation_messages import (
@@ -22,13 +23,16 @@ from compaction.conversation_messages import (
     message_from_openai,
     normalize_image,
 )
+from compaction.conversation_view import messages_of, system_of, view_of
 from compaction.errors import ModelError, TranscriptError
-from compaction.history import Entry, View, whole
+from compaction.history import View
 from compaction.llm import ModelCall, ModelReply, Steps, run_steps
 from compaction.messages import Json, Message
 from compaction.store import MemoryStore
 from compaction.strategy import Context
 from compaction.systems.xun_levels import (
+    COMPACTED,
+    SUMMARIZE_FAILED,
     CompactionCounter,
     SummaryCompactResult,
     SummaryOptions,
@@ -37,8 +41,10 @@ from compaction.systems.xun_levels import (
     condense_steps,
     reclaim,
 )
-from compaction.systems.xun_prompts import unwrap_summary, wrap_summary
+from compaction.systems.xun_prompts import wrap_summary
 from compaction.tokens import CharCounter
+
+CHANGED_MEANWHILE: Final = "messages were taken back while the summary was written"
 
 Summarizer = Callable[[list[ConversationMessage]], str | None]
 """Gets the batch to summarise, the system message first; None means: give up."""
@@ -76,7 +82,7 @@ class Conversation:
             keep_summary: Keep a summary that stands there now, as a section until the next
                 summary. False is the literal reading: the history in it is gone, with a warning.
         """
-        prompt = self._system or SystemPrompt("")
+        prompt = system_of(self.messages) or SystemPrompt("")
         sections = prompt.persist_sections
         if prompt.is_compressed and not is_compressed:
             if keep_summary:
@@ -88,9 +94,9 @@ class Conversation:
 
     def set_persistent_section(self, name: str, content: str) -> None:
         """Write a section that survives every compaction; empty content removes it."""
-        if self._system is None and not content:
+        if system_of(self.messages) is None and not content:
             return
-        self._set_system((self._system or SystemPrompt("")).with_section(name, content))
+        self._set_system((system_of(self.messages) or SystemPrompt("")).with_section(name, content))
 
     def add_user_message(self, content: str, images: Sequence[object] | None = None) -> None:
         """Append a user message; images are data or http(s) URLs or PIL images."""
@@ -110,9 +116,10 @@ class Conversation:
 
     def add_agent_message(self, message: Any) -> None:
         """Append the assistant message that a model returned, as a dict or an openai object."""
-        raw = message if isinstance(message, Mapping) else message.model_dump(exclude_none=True)
-        kept = {key: value for key, value in raw.items() if (key, value) != ("tool_calls", [])}
-        self.messages.append(RawOpenAIMessage.of({"role": "assistant", "content": None, **kept}))
+        if not isinstance(message, Mapping):
+            message = {"content": None, **message.model_dump(exclude_none=True)}
+        kept = {key: value for key, value in message.items() if (key, value) != ("tool_calls", [])}
+        self.messages.append(RawOpenAIMessage.of({"role": "assistant", **kept}))
 
     def add_tool_result(self, tool_call_id: str, content: ToolResult | str) -> None:
         """Append the result of a call; one that cannot be put into text becomes an error text."""
@@ -141,7 +148,8 @@ class Conversation:
 
     def clear(self) -> None:
         """Forget everything but the system message."""
-        self.messages[:] = [self._system] if self._system else []
+        prompt = system_of(self.messages)
+        self.messages[:] = [prompt] if prompt else []
         self.state = XunState()
         self._originals = MemoryStore()
 
@@ -156,7 +164,7 @@ class Conversation:
             literal_ids=literal_ids,
             fixed_chars=self.fixed_chars,
         )
-        self.take(reclaimed.view)
+        self.commit(reclaimed.view, tuple(self.messages))
         return reclaimed.outcome
 
     def compacted_toolcall_result(self, tool_call_id: str) -> str | None:
@@ -197,11 +205,13 @@ class Conversation:
         self, keep_recent: int = 16, options: SummaryOptions | None = None
     ) -> Steps[SummaryCompactResult]:
         """Do what `compact` does, asking for the summary by a `ModelCall`."""
+        before = tuple(self.messages)
         condensed = yield from condense_steps(
             self.view(), keep_recent, self.context(), options or SummaryOptions()
         )
-        if condensed.outcome.status == "COMPACTED":
-            self.take(condensed.view)
+        if condensed.outcome.status == COMPACTED:
+            if not self.commit(condensed.view, before):
+                return SummaryCompactResult(SUMMARIZE_FAILED, CHANGED_MEANWHILE)
             self.state = self.state.after_summary()
         return condensed.outcome
 
@@ -217,39 +227,29 @@ class Conversation:
     @property
     def fixed_chars(self) -> int:
         """Length of the persistent sections, which are sent but not in the view."""
-        prompt = self._system
+        prompt = system_of(self.messages)
         return len(prompt.completion_param()["content"]) - len(prompt.body) if prompt else 0
 
     def context(self) -> Context:
         return Context(CharCounter(), self._originals)
 
     def view(self) -> View:
-        """Return the messages as entries, the system message without its persistent sections."""
-        entries = (whole(message.message, index) for index, message in enumerate(self.messages))
-        return View(tuple(entries))
+        return view_of(self.messages, self._originals)
 
-    def take(self, view: View) -> None:
-        """Make the messages what a compaction made of `view()`."""
-        self.messages[:] = [self._typed(entry) for entry in view.entries]
+    def commit(self, view: View, before: Sequence[ConversationMessage]) -> bool:
+        """Put what a compaction made of the messages `before` in their place.
 
-    def _typed(self, entry: Entry) -> ConversationMessage:
-        if entry.origin.kind == "whole":
-            return self.messages[entry.origin.first]
-        summary = unwrap_summary(entry.message.text)
-        if entry.origin.kind == "generated" and summary is not None:
-            return (self._system or SystemPrompt("")).summarized(summary)
-        return RawOpenAIMessage(entry.message)
-
-    @property
-    def _system(self) -> SystemPrompt | None:
-        first = self.messages[0] if self.messages else None
-        return first if isinstance(first, SystemPrompt) else None
+        Messages added since stay behind them. If others are gone or exchanged, nothing is done
+        and the answer is False.
+        """
+        since = self.messages[len(before) :]
+        if len(self.messages) < len(before) or any(map(is_not, before, self.messages)):
+            return False
+        self.messages[:] = [*messages_of(view, before), *since]
+        return True
 
     def _set_system(self, prompt: SystemPrompt) -> None:
-        if self._system is None:
-            self.messages.insert(0, prompt)
-        else:
-            self.messages[0] = prompt
+        self.messages[: 1 if system_of(self.messages) else 0] = [prompt]
 
     def to_history(self, *, truncate: bool = False) -> list[dict[str, str]]:
         """Return `{role, content}` records for display."""

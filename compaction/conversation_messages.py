@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from compaction.errors import MessageError
-from compaction.messages import REASONING_FIELDS, Json, Message, Role
+from compaction.messages import Json, Message, Role
 from compaction.systems.xun_prompts import RESPONSE_SCHEMA_PROMPT, wrap_summary
 
 Kind = Literal["system", "user", "raw"]
@@ -246,15 +246,6 @@ def content_to_text(content: Any, *, truncate: bool = False) -> str:
         content = "\n".join(shown)
     text = content or ""
     return text[:HISTORY_CHARS] if truncate else text
-
-
-def reasoning_field_of(messages: Iterable[ConversationMessage]) -> str:
-    """Return the reasoning field that the model used last, `reasoning_content` if it never did."""
-    found = REASONING_FIELDS[0]
-    for message in messages:
-        if isinstance(message, RawOpenAIMessage):
-            found = message.reasoning_field or found
-    return found
 
 
 def _user_of_parts(parts: list[Any]) -> UserMessage | None:

@@ -1,263 +1,53 @@
-"""The system xun: old tool results are collected first, a summary follows if that is not enough.
+"""The system xun: the one place to import it from."""
 
-This file decides when; what the two levels do is in `xun_levels`, the typed conversation with its
-manual commands in `compaction.conversation` and `xun_compact`.
-"""
-
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Final, NamedTuple
-
-from compaction.history import History, View
-from compaction.llm import Steps, Usage
-from compaction.strategy import Compactor, Context, Promises, Request
+from compaction.conversation import Conversation
+from compaction.conversation_messages import (
+    ConversationMessage,
+    RawOpenAIMessage,
+    SystemPrompt,
+    UserMessage,
+    message_from_json,
+)
+from compaction.systems.xun_compact import (
+    Agent,
+    AutoCompactConfig,
+    AutoCompactor,
+    CompactorAbstract,
+    compact_conversation,
+    run_command,
+)
 from compaction.systems.xun_levels import (
     COMPACTED,
+    NOTHING_TO_CONDENSE,
     SUMMARIZE_FAILED,
-    SummaryOptions,
-    XunState,
-    condense_steps,
-    estimated_view_length,
-    reclaim,
+    CompactionCounter,
+    SummaryCompactResult,
+    ToolCallCompactResult,
 )
-from compaction.systems.xun_prompts import MAX_SUMMARY_TOKENS
+from compaction.systems.xun_prompts import COMPACTED_SYSTEM_PROMPT
+from compaction.systems.xun_strategy import ESCALATION_RATIO, Xun, XunCompactor
 
-ESCALATION_RATIO: Final = 0.95
-"""An estimate must be below this share of the threshold to count as progress."""
-
-
-class Checked(NamedTuple):
-    """The outcome of one check: what to send and what to remember."""
-
-    view: View
-    state: XunState
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Xun:
-    """Automatic compaction as xun does it, with the seed's defaults."""
-
-    name: ClassVar[str] = "xun"
-    version: ClassVar[str] = "1"
-    escalation_ratio: ClassVar[float] = ESCALATION_RATIO
-
-    token_threshold: int = field(default=192_000, metadata={"unit": "tokens"})
-    """A check above this compacts; exactly at it does nothing."""
-    enabled: bool = True
-    toolcall_keep_max: int = 12
-    """The latest tool results stay, so many."""
-    summary_keep_max: int = 16
-    """The latest messages stay when the rest is summarised, so many or whole groups more."""
-    escalation_rounds: int = 2
-    """After so many cheap rounds in a row the next one summarises as well."""
-    max_retries: int = 2
-    """Further passes if a summary was not enough, each with halved keeps (at least 1)."""
-    max_summary_tokens: int = MAX_SUMMARY_TOKENS
-    keep_system_prompt: bool = False
-    """Send the summary beside the system prompt; the seed puts it in its place."""
-    reset_rounds_below_threshold: bool = True
-    """A check that is not over breaks the row of cheap rounds."""
-    literal_last_round: bool = False
-    """The `escalation_rounds`-th cheap round summarises itself."""
-    literal_last_user: bool = False
-    """Lengthen the tail back to the last user message instead of pulling only that one into it."""
-    literal_total_reset: bool = False
-    """After a summary `total_tokens` is None, so nothing is over and `max_retries` never acts."""
-    literal_retry_limit: bool = False
-    """A summary is enough below the threshold itself, not below 95 % of it."""
-    literal_length_limit: bool = False
-    """Compare the estimated characters themselves with the limit in tokens."""
-    literal_ids: bool = False
-    """Name originals by tool-call id alone; where a server reuses ids, the first one is found."""
-    literal_batch: bool = False
-    """Summarise without the system message, so that a second summary forgets the first."""
-
-    def __post_init__(self) -> None:
-        for name in ("token_threshold", "summary_keep_max", "max_summary_tokens"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
-        for name in ("toolcall_keep_max", "escalation_rounds", "max_retries"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be >= 0, got {getattr(self, name)}")
-
-    @property
-    def promises(self) -> Promises:
-        """Results are promised in no number: a summary's tail may hold none at all."""
-        return Promises(
-            mode="rewriting",
-            keeps_system=self.keep_system_prompt,
-            keeps_last_user=True,
-            recoverable=not self.literal_ids,
-            grows=True,
-        )
-
-    def start(self, context: Context) -> Compactor:
-        return XunCompactor(self, context)
-
-    def options(self) -> SummaryOptions:
-        return SummaryOptions(
-            max_summary_tokens=self.max_summary_tokens,
-            keep_system_prompt=self.keep_system_prompt,
-            literal_last_user=self.literal_last_user,
-            literal_batch=self.literal_batch,
-        )
-
-    def summary_steps(
-        self, view: View, state: XunState, context: Context, focus: str = ""
-    ) -> Steps[Checked]:
-        """Run the second level alone, whatever the size of the view."""
-        result = yield from condense_steps(
-            view, self.summary_keep_max, context, self.options(), focus or None
-        )
-        summarized = result.outcome.status == COMPACTED
-        return Checked(result.view, state.after_summary() if summarized else state)
-
-    def check_steps(
-        self, view: View, state: XunState, context: Context, *, fixed_chars: int = 0
-    ) -> Steps[Checked]:
-        """Compact `view` if the last reply was too large: the flow chart of the seed.
-
-        Args:
-            view: What would be sent.
-            state: What the check before returned, with the total reported since.
-            context: Its store gets the originals of collected results.
-            fixed_chars: Length that is sent but not in the view, such as persistent sections.
-        """
-        if not self.enabled or state.total_tokens is None:
-            return Checked(view, state)
-        if state.total_tokens <= self.token_threshold:
-            if self.reset_rounds_below_threshold and state.counter.tool_rounds:
-                state = replace(state, counter=replace(state.counter, tool_rounds=0))
-            return Checked(view, state)
-        return (yield from _Check(self, state, context, view, fixed_chars).steps())
-
-
-class _Check:
-    """One check that found the conversation over its threshold."""
-
-    def __init__(
-        self, settings: Xun, state: XunState, context: Context, view: View, fixed_chars: int
-    ) -> None:
-        self._settings = settings
-        self._state = state
-        self._context = context
-        self._view = view
-        self._fixed_chars = fixed_chars
-        self._total_before = state.total_tokens or 0
-        self._chars = self._chars_before = self._measured()
-
-    def steps(self) -> Steps[Checked]:
-        keep_results = self._settings.toolcall_keep_max
-        keep_messages = self._settings.summary_keep_max
-        for attempt in range(self._settings.max_retries + 1):
-            reclaimed = self._reclaim(keep_results)
-            if attempt == 0 and reclaimed:
-                counter = self._state.counter
-                counter = replace(counter, tool_rounds=counter.tool_rounds + 1)
-                self._state = replace(self._state, counter=counter)
-            if not self._escalates(is_first=attempt == 0):
-                break
-            if not (yield from self._summarize(keep_messages)):
-                break
-            keep_results, keep_messages = halved(keep_results), halved(keep_messages)
-        if not self._is_over(self._settings.escalation_ratio):
-            self._state = replace(self._state, total_tokens=None)
-        return Checked(self._view, self._state)
-
-    def _reclaim(self, keep_max: int) -> bool:
-        before = self._estimate()
-        result = reclaim(
-            self._view, keep_max, self._context, literal_ids=self._settings.literal_ids
-        )
-        self._take(result.view, before)
-        return result.outcome.reclaimed_count > 0
-
-    def _summarize(self, keep_recent: int) -> Steps[bool]:
-        """Return whether another pass is allowed and needed."""
-        settings = self._settings
-        before = self._estimate()
-        result = yield from condense_steps(
-            self._view, keep_recent, self._context, settings.options()
-        )
-        self._take(result.view, before)
-        if result.outcome.status == SUMMARIZE_FAILED:
-            return False
-        if result.outcome.status == COMPACTED:
-            self._state = self._state.after_summary()
-            if settings.literal_total_reset:
-                return False
-        ratio = 1.0 if settings.literal_retry_limit else settings.escalation_ratio
-        return self._is_over(ratio)
-
-    def _escalates(self, *, is_first: bool) -> bool:
-        rounds = self._state.counter.tool_rounds + self._settings.literal_last_round
-        by_rounds = is_first and rounds > self._settings.escalation_rounds
-        return by_rounds or self._is_over(self._settings.escalation_ratio)
-
-    def _is_over(self, ratio: float) -> bool:
-        limit = self._settings.token_threshold * ratio
-        size = self._chars if self._settings.literal_length_limit else self._estimate()
-        return size >= limit
-
-    def _estimate(self) -> float:
-        """Scale the reported total by the share of the estimated length that is still there."""
-        share = self._chars / self._chars_before if self._chars_before else 1.0
-        return self._total_before * share
-
-    def _measured(self) -> int:
-        return estimated_view_length(self._view) + self._fixed_chars
-
-    def _take(self, view: View, before: float) -> None:
-        """Go on with `view`, whose new events get the numbers and the cause of this check."""
-        known = len(self._view.events)
-        self._view = view
-        self._chars = self._measured()
-        trigger = f"tokens {self._total_before} > {self._settings.token_threshold}"
-        events = tuple(
-            replace(
-                event,
-                trigger=trigger,
-                tokens_before=round(before),
-                tokens_after=round(self._estimate()),
-            )
-            for event in view.events[known:]
-        )
-        self._view = View(view.entries, view.events[:known] + events)
-
-
-class XunCompactor:
-    """`Xun` started for one conversation: keeps its own entries and appends what is new."""
-
-    def __init__(self, strategy: Xun, context: Context) -> None:
-        self._strategy = strategy
-        self._context = context
-        self._view = View(())
-        self._covered = 0
-        self._requested: str | None = None
-        self.state = XunState()
-
-    def request_compaction(self, focus: str | None = None) -> None:
-        """Have the next view summarised whatever its size, as `/compact` does."""
-        self._requested = focus or ""
-
-    def steps(self, history: History, request: Request) -> Steps[View]:
-        view = self._view.appended(history.entries(self._covered))
-        strategy, context = self._strategy, self._context
-        if self._requested is None:
-            checked = yield from strategy.check_steps(view, self.state, context)
-        else:
-            checked = yield from strategy.summary_steps(view, self.state, context, self._requested)
-        self._requested = None
-        self._view = View(checked.view.entries)
-        self._covered, self.state = len(history), checked.state
-        return checked.view
-
-    def record_usage(self, usage: Usage) -> None:
-        self.state = replace(self.state, total_tokens=usage.total_tokens)
-
-    def recover(self, handle: str) -> str | None:
-        return self._context.store.get(handle)
-
-
-def halved(keep: int) -> int:
-    """Return half of `keep`, rounded down, but at least 1 of anything that was kept."""
-    return min(keep, max(1, keep // 2))
+__all__ = [
+    "COMPACTED",
+    "COMPACTED_SYSTEM_PROMPT",
+    "ESCALATION_RATIO",
+    "NOTHING_TO_CONDENSE",
+    "SUMMARIZE_FAILED",
+    "Agent",
+    "AutoCompactConfig",
+    "AutoCompactor",
+    "CompactionCounter",
+    "CompactorAbstract",
+    "Conversation",
+    "ConversationMessage",
+    "RawOpenAIMessage",
+    "SummaryCompactResult",
+    "SystemPrompt",
+    "ToolCallCompactResult",
+    "UserMessage",
+    "Xun",
+    "XunCompactor",
+    "compact_conversation",
+    "message_from_json",
+    "run_command",
+]

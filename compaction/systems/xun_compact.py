@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Protocol
 
-from compaction.conversation import Conversation
+from compaction.conversation import CHANGED_MEANWHILE, Conversation
 from compaction.conversation_messages import ConversationMessage
 from compaction.llm import ChatModel, Steps, adrive, drive
 from compaction.strategy import CompactionEvent
-from compaction.systems.xun import Xun
+from compaction.systems.xun_strategy import Xun
 from compaction.systems.xun_levels import SummaryCompactResult, ToolCallCompactResult
 
 PROJECT_INSTRUCTIONS: Final = "AGENTS.md"
@@ -60,13 +60,15 @@ class AutoCompactor(CompactorAbstract):
     def steps(self, agent: "Agent") -> Steps[Events]:
         """Do what `auto_compact` does, asking for summaries by model calls."""
         conversation = agent.conversation
+        before = tuple(conversation.messages)
         checked = yield from self.settings(agent.auto_compact).check_steps(
             conversation.view(),
             conversation.state,
             conversation.context(),
             fixed_chars=conversation.fixed_chars,
         )
-        conversation.take(checked.view)
+        if not conversation.commit(checked.view, before):
+            return (CompactionEvent("xun", "failed", reason=CHANGED_MEANWHILE),)
         conversation.state = checked.state
         return checked.view.events
 

@@ -60,6 +60,7 @@ SUMMARY_INSTRUCTION: Final = (
 RESPONSE_SCHEMA_PROMPT: Final = "Answer with JSON only, matching this JSON schema:\n{schema}"
 
 _BEFORE, _AFTER = COMPACTED_SYSTEM_PROMPT.split("{summary}")
+_BEFORE_HANDLE, _AFTER_HANDLE = PLACEHOLDER.split("{handle}")
 
 
 def wrap_summary(summary: str) -> str:
@@ -69,9 +70,18 @@ def wrap_summary(summary: str) -> str:
 
 def unwrap_summary(text: str) -> str | None:
     """Return the summary inside a text that `wrap_summary` made, or None for any other text."""
-    if text.startswith(_BEFORE) and text.endswith(_AFTER):
-        return text[len(_BEFORE) : len(text) - len(_AFTER)]
-    return None
+    return _between(text, _BEFORE, _AFTER)
+
+
+def placeholder_handle(text: str) -> str | None:
+    """Return the handle that a placeholder names, or None for any other text."""
+    return _between(text, _BEFORE_HANDLE, _AFTER_HANDLE)
+
+
+def _between(text: str, before: str, after: str) -> str | None:
+    framed = text.startswith(before) and text.endswith(after)
+    framed = framed and len(text) >= len(before) + len(after)
+    return text[len(before) : len(text) - len(after)] if framed else None
 
 
 @dataclass(frozen=True, slots=True)
