@@ -205,8 +205,8 @@ def normalize_image(image: object) -> str:
     if not isinstance(image, pillow.Image):
         raise MessageError(f"an image must be a URL or a PIL image, got {type(image).__name__}")
     buffer = io.BytesIO()
-    portable = image.mode in ("1", "L", "LA", "P", "RGB", "RGBA")  # type: ignore[attr-defined]
-    (image if portable else image.convert("RGB")).save(buffer, format="PNG")  # type: ignore[attr-defined]
+    portable = image.mode in ("1", "L", "LA", "P", "RGB", "RGBA")
+    (image if portable else image.convert("RGB")).save(buffer, format="PNG")
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 

@@ -13,8 +13,8 @@ from compaction.conversation import CHANGED_MEANWHILE, Conversation
 from compaction.conversation_messages import ConversationMessage
 from compaction.llm import ChatModel, Steps, adrive, drive
 from compaction.strategy import CompactionEvent
-from compaction.systems.xun_strategy import Xun
 from compaction.systems.xun_levels import SummaryCompactResult, ToolCallCompactResult
+from compaction.systems.xun_strategy import Xun
 
 PROJECT_INSTRUCTIONS: Final = "AGENTS.md"
 """File of a project's rules, and the persistent section that holds them."""
