@@ -25,6 +25,8 @@ CONTROLS: Final[Mapping[str, str]] = {
 }
 """Short name -> `module:Class`, as in `compaction.registry`."""
 
+TRUNCATE_SLACK_FRACTION: Final = 0.125
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -33,7 +35,7 @@ class Identity:
     name: ClassVar[str] = "identity"
     version: ClassVar[str] = "1"
     promises: ClassVar[Promises] = Promises(
-        mode="viewing", keeps_system=True, keeps_last_user=True, keep_last_results=10_000_000
+        mode="viewing", keeps_system=True, keeps_last_user=True, keep_last_results=16
     )
 
     def start(self, context: Context) -> Compactor:
@@ -42,7 +44,11 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """Keeps the instructions and the newest groups that fit in `keep_tokens`."""
+    """Keeps the instructions and the newest groups that fit in `keep_tokens`.
+
+    When they no longer fit, an eighth more than necessary goes, so that the window does not move at
+    every request: a real agent would break its prompt cache each time.
+    """
 
     keep_tokens: int = field(default=32_000, metadata={"unit": "tokens"})
     name: ClassVar[str] = "truncate"
@@ -72,8 +78,10 @@ class _Window:
         head = _n_instructions(history)
         moved_from = self._start = max(self._start, head)
         total = history.total(self.context.counter)
-        while self._start < len(history) and self._size_from(history, total) > self.keep_tokens:
-            self._start = self._next_cut(history)
+        if self._size_from(history, total) > self.keep_tokens:
+            target = self.keep_tokens * (1 - TRUNCATE_SLACK_FRACTION)
+            while self._start < len(history) and self._size_from(history, total) > target:
+                self._start = self._next_cut(history)
         view = View(history.prefix(head).entries() + history.entries(self._start))
         removed = self._start - moved_from
         event = CompactionEvent(self._name, "applied", messages_removed=removed)

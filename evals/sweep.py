@@ -1,0 +1,199 @@
+"""Cells to rows: every transcript under every setting, resumable, one transcript in memory at a time.
+
+A cell that fails is a row with its error and stays in the denominator. Rows are appended as they
+are scored, so that whatever ends the run loses nothing that was computed.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any, Final
+
+from compaction.errors import CompactionError
+from compaction.extractive import ExtractiveModel
+from compaction.llm import ChatModel, OpenAIChat
+from compaction.messages import canonical_json
+from compaction.strategy import Strategy
+from evals.facts import find_facts
+from evals.loading import Handle
+from evals.metrics import METRICS_VERSION
+from evals.needs import find_needs
+from evals.prepare import Prepared, prepare
+from evals.results import Row, RunFolder, cell_id_of
+from evals.scoring import Material, score
+from evals.settings import Setting, bind, resolved_parameters
+from evals.transcripts import Transcript
+
+DEFAULT_CELL_SECONDS: Final = 600.0
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """Who writes summaries: a named model behind an endpoint, or the extractive summariser."""
+
+    name: str | None = None
+    base_url: str | None = None
+
+    def make(self) -> ChatModel:
+        return OpenAIChat(self.name, self.base_url) if self.name else ExtractiveModel()
+
+    @property
+    def label(self) -> str:
+        return self.name or ExtractiveModel().name
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that a worker needs to know."""
+
+    settings: tuple[Setting, ...]
+    model: ModelChoice = ModelChoice()
+    seed: int = 0
+    cell_seconds: float = DEFAULT_CELL_SECONDS
+    placebo: str = ""
+    """Text of another conversation, to count how often references match by chance."""
+
+
+Progress = Callable[[Row], None]
+
+
+def run_plan(
+    plan: Plan, handles: Sequence[Handle], folder: RunFolder, *, jobs: int, progress: Progress
+) -> None:
+    """Score every cell that has no row yet; `progress` is called for each row, old ones too."""
+    done = {row.cell_id: row for row in folder.rows()}
+    if jobs <= 1 or len(handles) <= 1:
+        for handle in handles:
+            for row in run_transcript(plan, handle, folder, done):
+                progress(row)
+        return
+    context = get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(handles)), mp_context=context) as pool:
+        pending = [pool.submit(_run_in_worker, plan, handle, folder, done) for handle in handles]
+        for future in as_completed(pending):
+            for row in future.result():
+                progress(row)
+
+
+def _run_in_worker(
+    plan: Plan, handle: Handle, folder: RunFolder, done: dict[str, Row]
+) -> list[Row]:
+    return list(run_transcript(plan, handle, folder, done))
+
+
+def run_transcript(
+    plan: Plan, handle: Handle, folder: RunFolder, done: dict[str, Row]
+) -> Iterator[Row]:
+    """Yield the row of each setting on one transcript, from `done` where it is there."""
+    transcript = handle.load()
+    prepared: Prepared | None = None
+    material: Material | None = None
+    model = plan.model.make()
+    for setting in plan.settings:
+        prepared = prepared or prepare(transcript)
+        cell = _Cell(plan, setting, transcript)
+        try:
+            strategy = bind(setting, prepared)
+        except CompactionError as error:
+            yield cell.failed(folder, None, f"{error}")
+            continue
+        cell_id = cell.id_of(strategy)
+        if cell_id in done:
+            yield done[cell_id]
+            continue
+        material = material or Material(
+            prepared, find_needs(prepared, placebo=plan.placebo), find_facts(prepared)
+        )
+        yield cell.run(folder, strategy, material, model)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    plan: Plan
+    setting: Setting
+    transcript: Transcript
+
+    def id_of(self, strategy: Strategy | None) -> str:
+        setting = self.setting
+        return cell_id_of(
+            {
+                "transcript": self.transcript.digest,
+                "place": [self.transcript.source, self.transcript.name],
+                "strategy": setting.strategy,
+                "version": strategy.version if strategy else None,
+                "parameters": dict(setting.parameters),
+                "resolved": resolved_parameters(strategy) if strategy else None,
+                "model": self.plan.model.label,
+                "metrics": METRICS_VERSION,
+                "seed": self.plan.seed,
+                "placebo": self.plan.placebo[:200],
+                "replicate": 0,
+            }
+        )
+
+    def run(
+        self, folder: RunFolder, strategy: Strategy, material: Material, model: ChatModel
+    ) -> Row:
+        started = time.perf_counter()
+        try:
+            scored = score(
+                material,
+                strategy,
+                model,
+                seed=self.plan.seed,
+                timeout_seconds=self.plan.cell_seconds,
+            )
+        except Exception as error:  # noqa: BLE001 - a row is better than a gap
+            return self.failed(folder, strategy, _describe(error))
+        row = self._row(strategy, seconds=time.perf_counter() - started, **scored.columns)
+        folder.write_sidecar(row.cell_id, scored.sidecar)
+        folder.append(row)
+        return row
+
+    def failed(self, folder: RunFolder, strategy: Strategy | None, error: str) -> Row:
+        row = self._row(
+            strategy,
+            status="error",
+            error=error,
+            messages=len(self.transcript.messages),
+            requests=self.transcript.n_requests,
+            segments=len(self.transcript.segments),
+        )
+        folder.append(row)
+        return row
+
+    def _row(self, strategy: Strategy | None, **columns: Any) -> Row:
+        return Row(
+            cell_id=self.id_of(strategy),
+            transcript=self.transcript.name,
+            transcript_digest=self.transcript.digest,
+            source=self.transcript.source,
+            format=self.transcript.format,
+            provenance=self.transcript.provenance,
+            cluster=self.transcript.cluster,
+            strategy=self.setting.strategy,
+            strategy_version=strategy.version if strategy else "",
+            parameters=dict(self.setting.parameters),
+            resolved=resolved_parameters(strategy) if strategy else {},
+            label=self.setting.label,
+            is_control=self.setting.is_control,
+            **columns,
+        )
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, CompactionError):
+        return str(error)
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+
+
+def cells_of(plan: Plan, handles: Iterable[Handle]) -> int:
+    """Return how many rows a run will have."""
+    return len(plan.settings) * sum(1 for _ in handles)
+
+
+def settings_digest(settings: Iterable[Setting]) -> str:
+    """Return a text that is equal for equal lists of settings."""
+    return canonical_json([[item.strategy, dict(item.parameters)] for item in settings])
