@@ -1,0 +1,234 @@
+"""The command line. What a command does is in the modules it calls; here are flags and messages.
+
+Nothing heavy is imported before a command needs it, so that `--help` is quick.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from compaction.errors import CompactionError, StrategyError
+
+EXIT_FAILED = 1
+"""Something was found: a cell failed, or a strategy broke an invariant."""
+EXIT_USAGE = 2
+"""Nothing could be done: wrong flags, nothing to read."""
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="compaction-evals",
+    help="Measure what compacting an LLM agent's context saves and loses, on your own transcripts.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Paths = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Transcripts: files or folders. Without any: the bundled datasets."),
+]
+Strategies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--strategy",
+        help="A name from `list strategies`, or your code: module:name or path.py:name. "
+        "Repeatable. Without any: the reference systems at four thresholds.",
+    ),
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="K=V",
+        help="Fix a parameter. A size may be a share of the transcript's own peak: 50%.",
+    ),
+]
+Grids = Annotated[
+    list[str] | None,
+    typer.Option("--grid", metavar="K=V1,V2", help="Try several values; repeat to combine."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Run folder. Running the same command again continues in it."),
+]
+
+
+@app.callback()
+def _global(
+    *,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    """Read flags that stand before the command; `main` looks at --debug itself."""
+
+
+@app.command()
+def run(
+    paths: Paths = None,
+    *,
+    strategy: Strategies = None,
+    set_: Sets = None,
+    grid: Grids = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="Let this model write summaries. Without: an extractive summariser."),
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="OpenAI-compatible endpoint of the model.")
+    ] = None,
+    controls: Annotated[bool, typer.Option(help="Run the controls beside the strategies.")] = True,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes; transcripts are shared out.")] = 1,
+    seed: Annotated[int, typer.Option(help="For random controls.")] = 0,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds for one call of your own code.")
+    ] = 30.0,
+    out: Out = None,
+) -> None:
+    """Replay transcripts under strategies; score, report.
+
+    Example: compaction-evals run ~/.claude/projects --strategy xun --set token_threshold=50%
+    --grid toolcall_keep_max=2,4,8,16
+    """
+    from rich.console import Console
+
+    from evals.running import RunRequest, execute, verdict
+
+    if base_url is not None and model is None:
+        raise StrategyError("--base-url needs --model")
+    asked = RunRequest(
+        paths=tuple(paths or ()),
+        strategies=tuple(strategy or ()),
+        fixed=_pairs(set_ or [], "--set"),
+        grid={
+            key: _values(value, f"--grid {key}")
+            for key, value in _pairs(grid or [], "--grid").items()
+        },
+        model=model,
+        base_url=base_url,
+        with_controls=controls,
+        jobs=jobs,
+        seed=seed,
+        timeout_seconds=timeout,
+        out=out,
+        command=" ".join(["compaction-evals", *sys.argv[1:]]),
+    )
+    console = Console(stderr=True)
+    finished = execute(asked, console)
+    _write_reports(finished.folder)
+    raise typer.Exit(verdict(finished, console))
+
+
+@app.command()
+def report(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+) -> None:
+    """Write report.html and report.md again and print the table.
+
+    Example: compaction-evals report compaction-runs/bundled
+    """
+    _write_reports(run_folder)
+
+
+@app.command("list")
+def list_(
+    what: Annotated[str, typer.Argument(help="strategies, metrics or datasets")] = "strategies",
+) -> None:
+    """List strategies with their parameters, metrics, or datasets.
+
+    Example: compaction-evals list metrics
+    """
+    from evals.listing import LISTINGS
+
+    if what not in LISTINGS:
+        raise StrategyError(f"cannot list {what!r}; known: {', '.join(LISTINGS)}")
+    LISTINGS[what]()
+
+
+def _write_reports(path: Path) -> None:
+    """Write `report.html` and `report.md` into a run folder and print the table."""
+    from reports.frames import load
+    from rich.console import Console
+
+    from reports import page, tables
+
+    run_frames = load(path)
+    (path / "report.md").write_text(tables.markdown(run_frames), encoding="utf-8")
+    (path / "report.html").write_text(page.html(run_frames), encoding="utf-8")
+    console = Console()
+    console.print(tables.terminal(run_frames, width=console.width))
+    console.print(f"report: {path / 'report.html'}", markup=False, highlight=False)
+
+
+def _pairs(given: list[str], flag: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for item in given:
+        key, equals, value = item.partition("=")
+        if not equals or not key or not value:
+            raise StrategyError(f"{flag} takes KEY=VALUE, got {item!r}")
+        if key.strip() in pairs:
+            raise StrategyError(f"{flag} has {key.strip()!r} twice")
+        pairs[key.strip()] = value.strip()
+    return pairs
+
+
+def _values(text: str, flag: str) -> list[str]:
+    values = [item.strip() for item in text.split(",")]
+    if "" in values:
+        raise StrategyError(f"{flag} has an empty value in {text!r}")
+    return list(dict.fromkeys(values))
+
+
+def main() -> None:
+    """Run the command line; every error is one line, unless --debug is given."""
+    debug = "--debug" in sys.argv
+    if debug:
+        sys.argv.remove("--debug")
+    sys.exit(_guarded(lambda: app(standalone_mode=False), debug=debug))
+
+
+def _guarded(command: Callable[[], Any], *, debug: bool) -> int:
+    try:
+        code = command()
+    except typer.Exit as stop:
+        return stop.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        _say("stopped; what was scored is kept, the same command continues")
+        return EXIT_INTERRUPTED
+    except CompactionError as error:
+        if debug:
+            raise
+        _say(f"error: {error}")
+        return EXIT_USAGE
+    except _usage_errors() as error:
+        _say(f"error: {_usage_text(error)}")
+        return EXIT_USAGE
+    except BrokenPipeError:
+        return EXIT_USAGE
+    except Exception as error:
+        if debug:
+            raise
+        _say(f"internal error: {type(error).__name__}: {error}; run again with --debug")
+        return EXIT_USAGE
+    return code if isinstance(code, int) else 0
+
+
+def _usage_errors() -> tuple[type[Exception], ...]:
+    import click
+
+    return (click.ClickException,)
+
+
+def _usage_text(error: Exception) -> str:
+    describe = getattr(error, "format_message", None)
+    return str(describe()) if callable(describe) else str(error)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+if __name__ == "__main__":
+    main()

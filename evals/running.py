@@ -1,0 +1,202 @@
+"""The `run` command: from flags to a finished run folder."""
+
+import hashlib
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from compaction.errors import TranscriptError
+from compaction.messages import Json, canonical_json
+from evals.loading import Handle, Scan, bundled, scan
+from evals.metrics import METRICS, METRICS_VERSION
+from evals.results import Row, RunFolder, corpus_digest
+from evals.settings import Setting, check, control_settings, default_settings, expand
+from evals.sweep import ModelChoice, Plan, cells_of, run_plan
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+RUNS_FOLDER: Final = Path("compaction-runs")
+PACKAGES: Final = ("compaction-evals", "tiktoken", "openai", "vcrpy", "pandas", "altair")
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """The flags of `run`."""
+
+    paths: tuple[Path, ...] = ()
+    strategies: tuple[str, ...] = ()
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    grid: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    model: str | None = None
+    base_url: str | None = None
+    with_controls: bool = True
+    jobs: int = 1
+    seed: int = 0
+    timeout_seconds: float = 30.0
+    out: Path | None = None
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that is complete on disk."""
+
+    folder: Path
+    rows: tuple[Row, ...]
+    found: Scan
+
+
+def execute(asked: RunRequest, console: "Console") -> Finished:
+    """Run every cell that has no row yet, with a progress bar on `console`.
+
+    Raises:
+        CompactionError: nothing could be run; says why.
+    """
+    settings = settings_of(asked)
+    check(settings)
+    found = scan(asked.paths) if asked.paths else bundled()
+    _say_refused(console, found)
+    plan = Plan(
+        settings=tuple(settings),
+        model=ModelChoice(asked.model, asked.base_url),
+        seed=asked.seed,
+    )
+    folder = RunFolder(asked.out or RUNS_FOLDER / _folder_name(asked, plan))
+    folder.create()
+    rows = _run_with_progress(console, plan, found.handles, folder, asked.jobs)
+    folder.write_manifest(_manifest(asked, plan, found, rows))
+    return Finished(folder.path, tuple(rows), found)
+
+
+def settings_of(asked: RunRequest) -> list[Setting]:
+    """Return the contestants in the order of the flags, controls last."""
+    if not asked.strategies:
+        if asked.fixed or asked.grid:
+            raise TranscriptError("--set and --grid need --strategy: whose parameter is it?")
+        settings = default_settings()
+        return settings if asked.with_controls else [s for s in settings if not s.is_control]
+    settings = [
+        setting
+        for strategy in asked.strategies
+        for setting in expand(
+            strategy, asked.fixed, asked.grid, timeout_seconds=asked.timeout_seconds
+        )
+    ]
+    if asked.with_controls:
+        named = {setting.label for setting in settings}
+        settings += [setting for setting in control_settings() if setting.label not in named]
+    return settings
+
+
+def _run_with_progress(
+    console: "Console", plan: Plan, handles: Sequence[Handle], folder: RunFolder, jobs: int
+) -> list[Row]:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    rows: list[Row] = []
+    columns = (
+        TextColumn("replaying"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=cells_of(plan, handles))
+
+        def note(row: Row) -> None:
+            rows.append(row)
+            bar.update(task, advance=1, description=f"{row.transcript[:30]} {row.label[:40]}")
+
+        run_plan(plan, handles, folder, jobs=jobs, progress=note)
+    return rows
+
+
+def _manifest(asked: RunRequest, plan: Plan, found: Scan, rows: Sequence[Row]) -> Json:
+    from compaction.tokens import TiktokenCounter
+
+    return {
+        "command": asked.command,
+        "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "settings": [
+            {"label": item.label, "strategy": item.strategy, "parameters": dict(item.parameters)}
+            for item in plan.settings
+        ],
+        "cells": [row.cell_id for row in rows],
+        "refused": [asdict(item) | {"path": str(item.path)} for item in found.refused],
+        "corpus_digest": corpus_digest(row.transcript_digest for row in rows),
+        "model": plan.model.label,
+        "seed": plan.seed,
+        "measuring_counter": TiktokenCounter().name,
+        "metrics_version": METRICS_VERSION,
+        "metrics": [asdict(metric) for metric in METRICS],
+        "versions": {name: _version(name) for name in PACKAGES},
+        "python": platform.python_version(),
+    }
+
+
+def verdict(finished: Finished, console: "Console") -> int:
+    """Say what went wrong, a line each.
+
+    Returns:
+        0, or 1 if a cell failed, a strategy broke an invariant, or a named file was not read.
+    """
+    rows, found = finished.rows, finished.found
+    failed = [row for row in rows if row.status == "error"]
+    broken = [row for row in rows if row.violations and not row.is_control]
+    for row in failed[:10]:
+        _line(console, f"failed: {row.label} on {row.transcript}: {row.error}")
+    if len(failed) > 10:
+        _line(console, f"failed: {len(failed) - 10} more cells, see rows.jsonl")
+    for row in broken[:10]:
+        rules = ", ".join(f"{rule} at {count} requests" for rule, count in row.violated.items())
+        _line(console, f"broken: {row.label} on {row.transcript}: {rules}")
+    if len(broken) > 10:
+        _line(console, f"broken: {len(broken) - 10} more cells, see report.html")
+    return 1 if failed or broken or any(item.named for item in found.refused) else 0
+
+
+def _say_refused(console: "Console", found: Scan) -> None:
+    for item in found.refused:
+        if item.named:
+            _line(console, f"not read: {item.reason}")
+    others = sum(1 for item in found.refused if not item.named)
+    if others:
+        _line(console, f"not read: {others} files that are no transcripts, listed in run.json")
+
+
+def _line(console: "Console", text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _folder_name(asked: RunRequest, plan: Plan) -> str:
+    """Return a name that the same command finds again."""
+    if not asked.paths and not asked.strategies and asked.model is None:
+        return "bundled"
+    content = {
+        "paths": [str(path.resolve()) for path in asked.paths],
+        "settings": [[item.strategy, dict(item.parameters)] for item in plan.settings],
+        "model": [asked.model, asked.base_url],
+        "seed": asked.seed,
+    }
+    tag = hashlib.sha256(canonical_json(content).encode()).hexdigest()[:8]
+    stem = asked.paths[0].resolve().name if asked.paths else "bundled"
+    return f"{''.join(c if c.isalnum() or c in '-_.' else '-' for c in stem)[:40]}-{tag}"
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
