@@ -1,0 +1,63 @@
+"""Conversations and a driver for the tests of xun: sizes are set, so thresholds are exact."""
+
+from compaction.history import History
+from compaction.llm import NoModel, ScriptedChat, Usage, drive
+from compaction.messages import Message, ToolCall
+from compaction.strategy import Context, Request
+from compaction.systems.xun import Xun
+from compaction.systems.xun_prompts import PLACEHOLDER
+from compaction.tokens import CharCounter
+
+SUMMARY = "## overview\nThe task goes well."
+PLACEHOLDER_CHARS = len(PLACEHOLDER) - len("{handle}") + len("c0.0.0123456789")
+"""Of a result whose call id has two characters."""
+
+
+def tool_round(index, result, call_id=None):
+    """An assistant message without text, and the one result of its call."""
+    call = ToolCall(call_id or f"c{index}", "read", "{}")
+    return [
+        Message("assistant", None, tool_calls=(call,)),
+        Message("tool", result, tool_call_id=call.call_id),
+    ]
+
+
+def agent_run(rounds, result_chars=1_000):
+    """System and user message of 100 characters each, then rounds of `result_chars` each."""
+    messages = [Message("system", "s" * 100), Message("user", "u" * 100)]
+    for index in range(rounds):
+        messages += tool_round(index, "r" * result_chars)
+    return messages
+
+
+class Run:
+    """One conversation under `Xun`; usage is what the test says it is."""
+
+    def __init__(self, messages=(), model=None, **parameters):
+        self.history = History(messages)
+        self.model = model or NoModel()
+        self.compactor = Xun(**parameters).start(Context(CharCounter()))
+        self.requests = 0
+
+    def add(self, *messages):
+        self.history = self.history.extended(messages)
+
+    def view(self, total_tokens=None):
+        """Return the view of the next request, the last reply having had `total_tokens`."""
+        if total_tokens is not None:
+            self.compactor.record_usage(Usage(total_tokens, 0))
+        steps = self.compactor.steps(self.history, Request(self.requests))
+        self.requests += 1
+        return drive(steps, self.model)
+
+    @property
+    def counter(self):
+        return self.compactor.state.counter
+
+
+def replies(*texts):
+    return ScriptedChat(texts)
+
+
+def outcomes(view):
+    return [(event.tier, event.outcome) for event in view.events]
