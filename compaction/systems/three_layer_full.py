@@ -2,17 +2,30 @@
 
 import json
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
 from compaction.errors import StoreError
-from compaction.history import View
+from compaction.history import Origin, View
 from compaction.llm import Steps
-from compaction.messages import Messages, digest_of
-from compaction.store import Store
+from compaction.messages import Message, Messages, digest_of
+from compaction.store import FolderStore, Store
 from compaction.strategy import CompactionEvent, Context, Outcome
 from compaction.tiers.summarize import Summarize
 
 MAX_RECENT_FILES: Final = 5
+
+
+TOOL_RESULTS_DIR: Final = Path(".tool_results")
+TRANSCRIPTS_DIR: Final = Path(".transcripts")
+
+
+def result_files() -> FolderStore:
+    return FolderStore(TOOL_RESULTS_DIR)
+
+
+def transcript_files() -> FolderStore:
+    return FolderStore(TRANSCRIPTS_DIR, suffix=".jsonl")
 
 
 @dataclass(slots=True)
@@ -24,6 +37,15 @@ class CompactState:
     recent_files: list[str] = field(default_factory=list)
     """Latest last, none twice; kept over a compaction, since that is when it is needed."""
     max_recent_files: int = MAX_RECENT_FILES
+    results: Store = field(default_factory=result_files)
+    """Full text of large outputs."""
+    transcripts: Store = field(default_factory=transcript_files)
+    events: list[CompactionEvent] = field(default_factory=list)
+    """What the functions of `three_layer` did and failed to do, oldest first."""
+    edits: dict[str, Origin] = field(default_factory=dict)
+    """Text that a layer put into a message -> where it comes from."""
+    originals: dict[tuple[str, int], Message] = field(default_factory=dict)
+    """(call id, how many earlier results have it) -> the result that layer two replaced."""
 
 
 def track_recent_file(state: CompactState, path: str) -> None:
@@ -38,12 +60,11 @@ def track_recent_file(state: CompactState, path: str) -> None:
 class Transcript:
     """What is written down before a full compaction."""
 
-    store: Store
     messages: Messages
     first: int = 0
     """How many messages of the conversation earlier transcripts hold."""
 
-    def write(self) -> str:
+    def write(self, store: Store) -> str:
         """Write one JSON object per message and return the handle; the same text is written once.
 
         Raises:
@@ -52,7 +73,7 @@ class Transcript:
         lines = [json.dumps(item.to_openai(), ensure_ascii=False) for item in self.messages]
         text = "".join(f"{line}\n" for line in lines)
         handle = f"transcript-{self.first:06d}-{digest_of(text)[:10]}"
-        self.store.put(handle, text)
+        store.put(handle, text)
         return handle
 
 
@@ -78,7 +99,7 @@ class FullCompaction:
         handles: tuple[str, ...] = ()
         if self.transcript.messages:
             try:
-                handles = (self.transcript.write(),)
+                handles = (self.transcript.write(state.transcripts),)
             except StoreError as error:
                 view = view.with_events(self._event("failed", f"no transcript: {error}"))
                 if self.require_transcript:

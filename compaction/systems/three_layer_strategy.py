@@ -150,11 +150,14 @@ class ThreeLayerCompactor:
     """The strategy started for one conversation. It decides by characters, so usage is ignored."""
 
     def __init__(self, settings: ThreeLayer, context: Context) -> None:
-        self.state = CompactState(max_recent_files=settings.max_recent_files)
+        self.state = CompactState(
+            max_recent_files=settings.max_recent_files,
+            results=context.store,
+            transcripts=transcript_store(settings, context.store),
+        )
         self._settings = settings
         self._context = replace(context, counter=JsonCharCounter())
         self._total = RunningTotal(self._context.counter)
-        self._transcripts = transcript_store(settings, context.store)
         self._transcribed = 0
         self._taken = 0
         self._manual = False
@@ -193,8 +196,8 @@ class ThreeLayerCompactor:
         """Learn nothing: the layers decide by characters."""
 
     def recover(self, handle: str) -> str | None:
-        text = self._context.store.get(handle)
-        return self._transcripts.get(handle) if text is None else text
+        text = self.state.results.get(handle)
+        return self.state.transcripts.get(handle) if text is None else text
 
     def _restart(self, entries: Entries) -> None:
         self._base = entries
@@ -211,9 +214,9 @@ class ThreeLayerCompactor:
     def _transcript(self, history: History, view: View) -> Transcript:
         """Return what the next transcript holds: what no earlier one does, word for word."""
         if self._settings.literal_transcripts:
-            return Transcript(self._transcripts, view.messages)
+            return Transcript(view.messages)
         start, self._transcribed = self._transcribed, len(history)
-        return Transcript(self._transcripts, history.messages(start), start)
+        return Transcript(history.messages(start), start)
 
     def _watch(self, message: Message) -> None:
         """Note reads of files, and calls of the compact tool."""
