@@ -1,0 +1,1 @@
+"""Daily settlement of marketplace partners."""
