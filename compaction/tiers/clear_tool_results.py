@@ -70,6 +70,10 @@ class ClearToolResults:
             raise ValueError(f"handle_note must name the {{handle}}, got {self.handle_note!r}")
 
     @property
+    def gains_matter(self) -> bool:
+        return self.min_reclaim_tokens > 0 or self.stop_after_tokens is not None
+
+    @property
     def recoverable(self) -> bool:
         """Whether the placeholder names a handle."""
         return "{handle}" in self.placeholder
@@ -78,15 +82,16 @@ class ClearToolResults:
         return self.resume(context).run(view)
 
     def settled(self, view: View) -> int:
-        gains_matter = self.min_reclaim_tokens or self.stop_after_tokens is not None
-        if gains_matter or self.protect_tokens is not None:
+        if self.gains_matter or self.protect_tokens is not None:
             return 0
         index = ResultIndex()
         index.follow(view.entries)
         kept = index.results[self.unprotected(index, [0]) :]
         first = kept[0].position if kept else len(view)
+        if not self.clear_arguments:
+            return first
         callers = [found.caller for found in kept if found.caller >= 0]
-        return min([first, *callers]) if self.clear_arguments else first
+        return min([first, *callers, *index.open_positions()])
 
     def resume(self, context: Context) -> Pass:
         return _Clearing(self, context)
@@ -196,10 +201,9 @@ class _Clearing:
             if self._cleared > len(self._plan):
                 self._cleared -= 1
                 self._restore(planned, same)
-        gains_matter = self._tier.min_reclaim_tokens or self._tier.stop_after_tokens is not None
         for found in self._index.results[len(self._plan) : limit]:
             planned = self._planned(found)
-            gain = self._gain_tokens(planned) if gains_matter else 0
+            gain = self._gain_tokens(planned) if self._tier.gains_matter else 0
             self._plan.append(planned)
             self._gains_tokens.append(self._gains_tokens[-1] + gain)
 
@@ -261,9 +265,8 @@ class _Clearing:
 
     def _write_caller(self, position: int) -> None:
         entry = self._index.entries[position]
-        message = with_cleared_arguments(
-            entry.message, self._cleared_calls.get(position, frozenset())
-        )
+        calls = self._cleared_calls.get(position, set())
+        message = with_cleared_arguments(entry.message, calls)
         untouched = message is entry.message
         self._output[position] = entry if untouched else entry.edited(message, self._tier.name)
 
@@ -283,7 +286,7 @@ class _Clearing:
         return events
 
 
-def with_cleared_arguments(message: Message, call_indices: set[int] | frozenset[int]) -> Message:
+def with_cleared_arguments(message: Message, call_indices: set[int]) -> Message:
     """Replace the arguments of some calls by `{}` where that is shorter."""
     calls = tuple(
         replace(call, arguments="{}") if i in call_indices and len(call.arguments) > 2 else call

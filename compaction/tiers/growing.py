@@ -81,6 +81,10 @@ class ResultIndex:
                 high = middle
         return low
 
+    def open_positions(self) -> list[int]:
+        """Return the positions of messages whose calls have no result yet."""
+        return [call.position for waiting in self._open.values() for call in waiting]
+
     def _learn(self, position: int, message: Message) -> None:
         for call_index, call in enumerate(message.tool_calls):
             key = f"legacy:{call.name}" if call.kind == "legacy" else f"id:{call.call_id}"
