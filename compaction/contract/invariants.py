@@ -13,6 +13,7 @@ from compaction.history import Entries, Entry, History, View, common_prefix
 from compaction.messages import INSTRUCTION_ROLES
 from compaction.pairing import Pairing, pair
 from compaction.strategy import Promises
+from compaction.tiers.growing import original_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +277,7 @@ def _check_handles(
             continue
         if handle not in entry.message.text:
             yield _violation("handles_resolve", position, f"handle {handle!r} is not in the text")
-        elif recover(handle) != history[index].text:
+        elif recover(handle) != original_text(history[index]):
             yield _violation(
                 "handles_resolve", position, f"handle {handle!r} does not give back the original"
             )
