@@ -15,7 +15,7 @@ from compaction.tiers.snip_middle import SnipMiddle
 from compaction.tiers.summarize import Summarize
 
 if TYPE_CHECKING:
-    from compaction.systems.my_pi_agent import MyPiAgent
+    from compaction.systems.my_pi_agent_strategy import MyPiAgent
 
 
 class RecordChars:

@@ -21,7 +21,7 @@ from compaction.tiers.summarize import Split, Summarize
 from compaction.tokens import RunningTotal, total_of
 
 if TYPE_CHECKING:
-    from compaction.systems.my_pi_agent import MyPiAgent
+    from compaction.systems.my_pi_agent_strategy import MyPiAgent
 
 CHARS_PER_TOKEN: Final = 4
 """What the seed takes for a token as long as no usage is known."""
@@ -46,6 +46,19 @@ class CompactionInfo:
     summary_model: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class ContextCompacted:
+    """What an agent tells its listeners of a summary that was made."""
+
+    tokens_before: int
+    tokens_after: int
+    summarized_count: int
+
+    @classmethod
+    def of(cls, info: CompactionInfo) -> "ContextCompacted":
+        return cls(info.tokens_before, info.tokens_after, info.summarized_count)
+
+
 class _Cut(NamedTuple):
     first: int
     """Where the messages begin that the model is shown."""
@@ -68,10 +81,18 @@ class PiCompactor:
         self._running = RunningTotal(self._measure)
         self._last_view_chars = 0
         self._ratio: float | None = None
+        self._requested: tuple[str | None] | None = None
 
     def steps(self, history: History, request: Request) -> Steps[View]:
         del request
-        return self.prepare(history)
+        requested, self._requested = self._requested, None
+        if requested is None:
+            return self.prepare(history)
+        return self.prepare(history, manual=True, focus=requested[0])
+
+    def request_compaction(self, focus: str | None = None) -> None:
+        """Make a summary at the next request whatever the estimate says."""
+        self._requested = (focus,)
 
     def record_usage(self, usage: Usage) -> None:
         if usage.input_tokens and self._last_view_chars:
@@ -80,7 +101,9 @@ class PiCompactor:
     def recover(self, handle: str) -> str | None:
         return self._context.store.get(handle)
 
-    def prepare(self, history: History, *, manual: bool = False) -> Steps[View]:
+    def prepare(
+        self, history: History, *, manual: bool = False, focus: str | None = None
+    ) -> Steps[View]:
         """Return the view to send; `manual` asks for a summary whatever the estimate says."""
         self.pending_compaction = None
         limit_tokens = self._settings.trigger_tokens
@@ -98,13 +121,18 @@ class PiCompactor:
             trigger="manual" if manual else f"tokens {tokens} > {limit_tokens}",
             tokens_before=tokens,
         )
-        result = yield from self._summarize(history, offloaded, view, event)
+        result = yield from self._summarize(history, offloaded, view, event, focus)
         if self._settings.anchor == "sent":
             self._last_view_chars = self._running.total(result.entries)
         return result
 
     def _summarize(
-        self, history: History, offloaded: View, view: View, event: CompactionEvent
+        self,
+        history: History,
+        offloaded: View,
+        view: View,
+        event: CompactionEvent,
+        focus: str | None,
     ) -> Steps[View]:
         cut = self._find_cut(history, offloaded, manual=event.trigger == "manual")
         if cut is None:
@@ -112,7 +140,10 @@ class PiCompactor:
         subject = self._subject(history, offloaded, cut)
         tier = self._settings.summarize_tier(self._files(history, cut))
         condensed = yield from tier.steps(
-            View(subject), replace(self._context, counter=self._measure), split=_all_of(subject)
+            View(subject),
+            replace(self._context, counter=self._measure),
+            split=Split((), subject, ()),
+            focus=focus,
         )
         told = condensed.events[-1]
         event = replace(
@@ -212,10 +243,6 @@ class PiCompactor:
         if self._settings.on_failure == "history":
             view = View(history.entries(), view.events)
         return view.with_events(event)
-
-
-def _all_of(subject: Entries) -> Split:
-    return Split((), subject, ())
 
 
 def tokens_of(chars: int, ratio: float | None) -> int:

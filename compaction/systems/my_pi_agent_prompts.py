@@ -81,6 +81,8 @@ class PiPrompt:
             previous_summary=escape(previous_summary) if previous_summary else "(none)",
             conversation=render_conversation(subject, left_out=left_out),
         )
+        if focus:
+            content += f"\n\nGive the most room to:\n{escape(focus)}"
         return ModelCall(
             (Message("system", SUMMARIZATION_SYSTEM_PROMPT), Message("user", content)),
             subject=subject,
