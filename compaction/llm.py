@@ -220,10 +220,12 @@ class OpenAIChat:
 
         started = time.perf_counter()
         try:
-            if "async" not in self._clients:
-                self._clients["async"] = AsyncOpenAI(**self._connection())
-            pending = self._clients["async"].chat.completions.create(**self._parameters(call))
-            completion = await pending
+            if given := self._clients.get("async"):
+                completion = await given.chat.completions.create(**self._parameters(call))
+            else:
+                # A client belongs to one event loop, and this object to none.
+                async with AsyncOpenAI(**self._connection()) as client:
+                    completion = await client.chat.completions.create(**self._parameters(call))
         except OpenAIError as error:
             raise _model_error(self.name, error) from error
         return _reply(completion, time.perf_counter() - started)
