@@ -12,7 +12,8 @@ from compaction.strategy import CompactionEvent, Promises, Strategy
 from evals.facts import FactScorer, FactSet
 from evals.fates import FATE_CODES, FateTracker
 from evals.foreign import ForeignStrategy
-from evals.needs import NeedScorer, NeedSet
+from evals.need_status import NeedScorer
+from evals.needs import NeedSet
 from evals.prepare import Prepared
 from evals.replay import Step, replay
 from evals.results import ENGAGED_FRACTION
@@ -74,7 +75,8 @@ def score(
     """
     deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
     prepared, promises = material.prepared, strategy.promises
-    needs = NeedScorer(material.needs, promises)
+    is_foreign = isinstance(strategy, ForeignStrategy)
+    needs = NeedScorer(material.needs, promises, is_declared=promises.recoverable or not is_foreign)
     facts = FactScorer(material.facts)
     totals = _Totals()
     trackers: dict[int, FateTracker] = {}

@@ -1,0 +1,301 @@
+"""What became of each need under a strategy: visible, restated, recoverable, mentioned or lost.
+
+Looks again only at the entries that changed since the request before; a recoverable need is one
+whose reference was found in what the compactor gave back for a handle, never assumed.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import fmean
+from typing import Any, Final, Literal
+
+from compaction.history import Entries, Entry, History, common_prefix
+from compaction.messages import Message
+from compaction.pairing import Pairing
+from compaction.strategy import Promises
+from evals.needs import Need, NeedSet, held_text, without_line_numbers
+from evals.references import Reference, extract_references, lines_with, matches
+from evals.replay import Step
+
+Status = Literal[
+    "visible_source", "restated", "recoverable", "mentioned", "regenerable", "undeclared", "lost"
+]
+"""From best to worst; a need has the best that applies."""
+REACHED: Final = frozenset({"visible_source", "restated", "recoverable"})
+MIN_SHARED_WORDS: Final = 3
+"""Informative words that a line must share with a line of a source to restate it."""
+
+_INFORMATIVE_WORD: Final = re.compile(r"[^\W\d_]{4,}|[\u3400-\u9fff]")
+_READ_ONLY: Final = re.compile(
+    r"(?i)(^|[._-])(read|view|cat|grep|search|find|list|ls|glob|get|fetch|show|open|head|tail|stat)"
+)
+_WRITES: Final = re.compile(r"(?i)write|edit|create|delete|remove|update|set|post|send|replace")
+
+
+@dataclass(frozen=True, slots=True)
+class NeedSummary:
+    """Columns of a row; see `evals.results.Row`."""
+
+    reach: float | None
+    reach_all_gaps: float | None
+    needs: int
+    needs_all_gaps: int
+    requests_with_needs: int
+    visible_source: int
+    restated: int
+    mentioned: int
+    recoverable: int
+    regenerable: int
+    lost: int
+    undeclared: int
+    quote_needs: int
+    quote_kept_fraction: float | None
+    pinned_needs: int
+    pinned_kept_fraction: float | None
+    derived_needs: int
+    placebo_fraction: float | None
+
+
+class NeedScorer:
+    """Judges the needs of one cell, request by request."""
+
+    def __init__(self, needs: NeedSet, promises: Promises, *, is_declared: bool = True) -> None:
+        """Start at the first request.
+
+        Args:
+            needs: Of the transcript.
+            promises: Of the strategy.
+            is_declared: Whether the strategy says if it is recoverable. If not, what is not visible
+                is `undeclared` and not `lost`.
+        """
+        self._needs = needs
+        self._is_declared = is_declared
+        self._recoverable = promises.recoverable
+        self._segment = -1
+        self._shown = _Shown(needs)
+        self._judged: list[tuple[Need, Status]] = []
+
+    def see(self, step: Step) -> None:
+        if step.request.segment != self._segment:
+            self._segment = step.request.segment
+            self._shown = _Shown(self._needs)
+        self._shown.exchange(step.view.entries)
+        for need in self._needs.by_request.get(step.request.index, ()):
+            self._judged.append((need, self._status(need, step)))
+
+    def summary(self) -> NeedSummary:
+        headline = [(need, status) for need, status in self._judged if need.kind == "need"]
+        long = [(need, status) for need, status in headline if need.is_long]
+        count = Counter(status for _, status in long)
+        quotes = [status for need, status in self._judged if need.kind == "quote"]
+        pinned = [status for need, status in self._judged if need.kind == "pinned"]
+        return NeedSummary(
+            reach=_macro_reach(long),
+            reach_all_gaps=_macro_reach(headline),
+            needs=len(long),
+            needs_all_gaps=len(headline),
+            requests_with_needs=len({need.request for need, _ in long}),
+            visible_source=count["visible_source"],
+            restated=count["restated"],
+            mentioned=count["mentioned"],
+            recoverable=count["recoverable"],
+            regenerable=count["regenerable"],
+            lost=count["lost"],
+            undeclared=count["undeclared"],
+            quote_needs=len(quotes),
+            quote_kept_fraction=_share(status == "visible_source" for status in quotes),
+            pinned_needs=len(pinned),
+            pinned_kept_fraction=_share(status in {*REACHED, "mentioned"} for status in pinned),
+            derived_needs=sum(need.kind == "derived" for need, _ in self._judged),
+            placebo_fraction=self._needs.placebo_fraction,
+        )
+
+    def details(self) -> dict[str, Any]:
+        """Return a row per need, without its text."""
+        return {
+            "columns": ["digest", "class", "kind", "request", "gap", "status"],
+            "rows": [
+                [need.digest, need.class_name, need.kind, need.request, need.gap, status]
+                for need, status in self._judged
+            ],
+            "placebo_by_class": self._needs.placebo_by_class,
+        }
+
+    def _status(self, need: Need, step: Step) -> Status:
+        if need.reference is None:
+            return self._quote_status(need, step)
+        visible = self._shown.best(need, need.reference, step.history)
+        if visible in ("visible_source", "restated"):
+            return visible
+        if self._is_recoverable(need, step):
+            return "recoverable"
+        if visible is not None:
+            return visible
+        if self._shown.can_repeat(need, step.history):
+            return "regenerable"
+        return "lost" if self._is_declared else "undeclared"
+
+    def _quote_status(self, need: Need, step: Step) -> Status:
+        holders = (*need.sources, *need.others)
+        if any(self._shown.is_whole(at) for at in holders):
+            return "visible_source"
+        edited = (self._shown.edited_text(at, step.view.entries) for at in holders)
+        if any(text is not None and need.value in without_line_numbers(text) for text in edited):
+            return "visible_source"
+        if self._is_recoverable(need, step):
+            return "recoverable"
+        return "lost" if self._is_declared else "undeclared"
+
+    def _is_recoverable(self, need: Need, step: Step) -> bool:
+        """Read the store behind the handles of the sources that the view names."""
+        if not self._recoverable:
+            return False
+        for at in need.sources:
+            handle = self._shown.handle_of(at, step.view.entries)
+            text = step.compactor.recover(handle) if handle is not None else None
+            if text is not None and _holds(need, text):
+                return True
+        return False
+
+
+class _Shown:
+    """What the present view shows of one segment's history."""
+
+    def __init__(self, needs: NeedSet) -> None:
+        self._needs = needs
+        self._entries: Entries = ()
+        self._whole: set[int] = set()
+        self._edited: dict[int, int] = {}
+        """History index -> position of the entry that shows it edited."""
+        self._written: defaultdict[Reference, set[int]] = defaultdict(set)
+        """Needed reference -> positions of edited and written entries that hold it."""
+        self._found: dict[Message, tuple[Reference, ...]] = {}
+        self._pairing = Pairing()
+
+    def exchange(self, entries: Entries) -> None:
+        same = common_prefix(self._entries, entries)
+        for position in range(same, len(self._entries)):
+            self._take(self._entries[position], position, is_there=False)
+        for position in range(same, len(entries)):
+            self._take(entries[position], position, is_there=True)
+        self._entries = entries
+
+    def _take(self, entry: Entry, position: int, *, is_there: bool) -> None:
+        index = entry.origin.first
+        if entry.origin.kind == "whole":
+            (self._whole.add if is_there else self._whole.discard)(index)
+            return
+        if entry.origin.kind == "edited":
+            if is_there:
+                self._edited[index] = position
+            elif self._edited.get(index) == position:
+                del self._edited[index]
+        for reference in self._references_in(entry.message):
+            held = self._written[reference]
+            (held.add if is_there else held.discard)(position)
+
+    def _references_in(self, message: Message) -> tuple[Reference, ...]:
+        found = self._found.get(message)
+        if found is None:
+            found = tuple(self._needs.index.found_in(held_text(message)))
+            self._found[message] = found
+        return found
+
+    def is_whole(self, index: int) -> bool:
+        return index in self._whole
+
+    def edited_text(self, index: int, entries: Entries) -> str | None:
+        position = self._edited.get(index)
+        return held_text(entries[position].message) if position is not None else None
+
+    def handle_of(self, index: int, entries: Entries) -> str | None:
+        position = self._edited.get(index)
+        return entries[position].origin.handle if position is not None else None
+
+    def best(self, need: Need, reference: Reference, history: History) -> Status | None:
+        """Return how a reference is visible: in a source, restated, merely mentioned, or not."""
+        if any(at in self._whole for at in need.sources):
+            return "visible_source"
+        texts = []
+        for position in self._written.get(reference, ()):
+            entry = self._entries[position]
+            text = held_text(entry.message)
+            index = entry.origin.first
+            is_source = entry.origin.kind == "edited" and index in need.sources
+            if is_source and _shares_line(reference, text, held_text(history[index])):
+                return "visible_source"
+            texts.append(text)
+        texts += [held_text(history[at]) for at in need.others if at in self._whole]
+        if not texts:
+            return None
+        sources = tuple(held_text(history[at]) for at in need.sources)
+        if any(_restates(reference, text, sources) for text in texts):
+            return "restated"
+        return "mentioned"
+
+    def can_repeat(self, need: Need, history: History) -> bool:
+        """Whether a read-only call that brought the reference stands in the view unchanged."""
+        for at in range(len(self._pairing), len(history)):
+            self._pairing.append(history[at])
+        for at in need.sources:
+            caller, call = self._pairing.call_of.get(at, (None, None))
+            if caller in self._whole and call is not None and is_read_only(call.name):
+                return True
+        return False
+
+
+def is_read_only(tool_name: str) -> bool:
+    """Guess from its name whether a tool only reads."""
+    return bool(_READ_ONLY.search(tool_name)) and not _WRITES.search(tool_name)
+
+
+def _holds(need: Need, text: str) -> bool:
+    if need.reference is None:
+        return need.value in without_line_numbers(text)
+    return matches(need.reference, text, extract_references(text))
+
+
+@lru_cache(maxsize=16_384)
+def _shares_line(reference: Reference, text: str, source: str) -> bool:
+    """Whether a line of the source that holds the reference is still there, as far as it goes."""
+    lines = {line.strip() for line in _lines(reference, source)}
+    return any(line.strip() in lines for line in _lines(reference, text))
+
+
+@lru_cache(maxsize=16_384)
+def _restates(reference: Reference, text: str, sources: tuple[str, ...]) -> bool:
+    own = {word.lower() for word in _INFORMATIVE_WORD.findall(reference.value)}
+    known = [_informative(line) - own for source in sources for line in _lines(reference, source)]
+    for line in _lines(reference, text):
+        words = _informative(line) - own
+        if any(len(words & informative) >= MIN_SHARED_WORDS for informative in known):
+            return True
+    return False
+
+
+def _lines(reference: Reference, text: str) -> list[str]:
+    """Return the lines that hold a reference; for a normalised one, those that yield it."""
+    lines = lines_with(reference.value, text)
+    if lines or reference.kind not in ("key_value", "error_line"):
+        return lines
+    return [line for line in text.split("\n") if reference in extract_references(line)]
+
+
+def _informative(line: str) -> set[str]:
+    return {word.lower() for word in _INFORMATIVE_WORD.findall(line)}
+
+
+def _macro_reach(judged: Iterable[tuple[Need, Status]]) -> float | None:
+    """Mean over requests of the share of their needs that are reached."""
+    by_request: defaultdict[int, list[bool]] = defaultdict(list)
+    for need, status in judged:
+        by_request[need.request].append(status in REACHED)
+    return fmean(fmean(reached) for reached in by_request.values()) if by_request else None
+
+
+def _share(kept: Iterable[bool]) -> float | None:
+    values = list(kept)
+    return fmean(values) if values else None
