@@ -1,23 +1,22 @@
 """Replaces old tool results by a placeholder. Free, but a prompt cache ends at the first one."""
 
-import json
-import re
 from bisect import bisect_left
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from compaction.errors import StoreError
 from compaction.history import Entry, Origin, View
-from compaction.messages import Message
 from compaction.strategy import CompactionEvent, Context
-from compaction.tiers.growing import FoundResult, Pass, ResultIndex, handle_for, original_text
+from compaction.tiers.growing import FoundResult, Pass, ResultIndex
+from compaction.tiers.results import (
+    handle_for,
+    is_error,
+    original_text,
+    with_cleared_arguments,
+)
 
 CLEARED_PLACEHOLDER: Final = "[Earlier tool result cleared. Run the tool again if it is needed.]"
 RECOVERABLE_PLACEHOLDER: Final = "[Earlier tool result cleared. Full text: {handle}]"
-
-_ERROR_START: Final = re.compile(
-    r"\W*(error|exception|traceback|fatal|failed|failure|panic)\b|\W*错误", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,20 +283,3 @@ class _Clearing:
             reason = f"would gain {gain} tokens, needs {self._tier.min_reclaim_tokens}"
             events.append(CompactionEvent(name, "skipped", reason=reason))
         return events
-
-
-def with_cleared_arguments(message: Message, call_indices: set[int]) -> Message:
-    """Replace the arguments of some calls by `{}` where that is shorter."""
-    calls = tuple(
-        replace(call, arguments="{}") if i in call_indices and len(call.arguments) > 2 else call
-        for i, call in enumerate(message.tool_calls)
-    )
-    return message if calls == message.tool_calls else replace(message, tool_calls=calls)
-
-
-def is_error(message: Message) -> bool:
-    """Whether a tool result reports an error, by its flags or its first word."""
-    extra = json.loads(message.extra)
-    if extra.get("is_error") is True or extra.get("status") == "error":
-        return True
-    return _ERROR_START.match(message.text) is not None

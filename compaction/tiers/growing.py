@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol, overload, runtime_checkable
 
 from compaction.history import Entries, View
-from compaction.messages import Message, canonical_json
+from compaction.messages import Message
 from compaction.pairing import result_key
-from compaction.store import make_handle
 from compaction.strategy import Context
 
 
@@ -152,20 +151,3 @@ def equal_prefix(before: Entries, after: Entries) -> int:
         else:
             differs = middle
     return same
-
-
-def original_text(message: Message) -> str:
-    """Return what the store keeps of a result's content.
-
-    The text, and for content with media in it the canonical JSON of its parts.
-    """
-    parts = message.content if isinstance(message.content, tuple) else ()
-    if all(part.kind in ("text", "refusal") for part in parts):
-        return message.text
-    return canonical_json([part.to_openai() for part in parts])
-
-
-def handle_for(message: Message, occurrence: int, text: str, *, literal: bool) -> str:
-    """Return the handle of a result: the bare call id if `literal`, else one that is unique."""
-    call_id = message.tool_call_id or message.name
-    return call_id or "result" if literal else make_handle(call_id, occurrence, text)

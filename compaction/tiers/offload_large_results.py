@@ -10,7 +10,8 @@ from compaction.history import Entry, View
 from compaction.messages import Message
 from compaction.store import place_of
 from compaction.strategy import CompactionEvent, Context
-from compaction.tiers.growing import FoundResult, Pass, ResultIndex, handle_for
+from compaction.tiers.growing import FoundResult, Pass, ResultIndex
+from compaction.tiers.results import handle_for
 
 OFFLOAD_TEMPLATE: Final = """\
 <persisted-output handle="{handle}">
