@@ -11,7 +11,7 @@ from compaction.messages import Message
 from compaction.store import place_of
 from compaction.strategy import CompactionEvent, Context
 from compaction.tiers.growing import FoundResult, Pass, ResultIndex
-from compaction.tiers.results import handle_for
+from compaction.tiers.results import handle_for, original_text
 
 OFFLOAD_TEMPLATE: Final = """\
 <persisted-output handle="{handle}">
@@ -31,9 +31,9 @@ _FIELD: Final = re.compile(
 class OffloadLargeResults:
     """Put every result with more than `max_chars` characters of text into the store.
 
-    Promise: the store gives back exactly the text that a handle in the view stands for; a result
-    is replaced only by something shorter, once; if the store fails, the result stays. Media parts
-    stay where they are. A prompt cache keeps everything before the result.
+    Promise: the store gives back exactly what a handle in the view stands for; a result is
+    replaced only by something shorter, once; if the store fails, the result stays. Media parts
+    stay where they are and are also kept. A prompt cache keeps everything before the result.
     """
 
     name: ClassVar[str] = "OffloadLargeResults"
@@ -133,12 +133,12 @@ class _Offloading:
         key = (entry, occurrence)
         if (known := self._edits.get(key)) is not None:
             return known
-        text = entry.message.text
-        handle = handle_for(entry.message, occurrence, text, literal=self._tier.literal_handles)
+        text, kept = entry.message.text, original_text(entry.message)
+        handle = handle_for(entry.message, occurrence, kept, literal=self._tier.literal_handles)
         block = self._tier.block(text, handle, place_of(self._context.store, handle))
         edited = entry
         if len(block) < len(text):
-            self._context.store.put(handle, text)
+            self._context.store.put(handle, kept)
             handles.append(handle)
             message = _with_text_parts_replaced(entry.message, block)
             edited = entry.edited(message, self._tier.name, handle=handle)
