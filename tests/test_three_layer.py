@@ -283,7 +283,7 @@ def test_a_compact_call_in_a_parallel_batch_waits_for_all_results():
     assert whole_batch.messages[1:] == (batch, *answers)
 
 
-def test_a_compact_call_replaces_the_history_with_the_whole_batch_and_its_focus_follows():
+def test_a_compact_call_replaces_the_whole_batch_and_its_focus_follows():
     running = Running([SUMMARY])
     batch = calls(call("a"), call("b", "compact", focus="the tests"), call("c"))
     answers = [result("a", "x" * 900), result("b", "Compacting conversation..."), result("c", "3")]

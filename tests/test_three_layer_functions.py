@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -284,5 +286,11 @@ def test_the_compact_tool_answers_its_placeholder_and_takes_a_focus():
     assert tool.schema()["function"]["name"] == "compact"
 
 
-def test_every_public_name_exists():
-    assert all(hasattr(three_layer, name) for name in three_layer.__all__)
+def test_every_row_of_the_seed_table_names_a_symbol_and_a_test_that_exist():
+    rows = re.findall(r"^    (\w+) \| (\w+)$", three_layer.__doc__, re.MULTILINE)
+    files = Path(__file__).parent.glob("test_*.py")
+    tests = {name for file in files for name in re.findall(r"def (\w+)", file.read_text("utf-8"))}
+
+    assert len(rows) == 24
+    assert {symbol for symbol, _ in rows} <= set(three_layer.__all__)
+    assert {test for _, test in rows} <= tests

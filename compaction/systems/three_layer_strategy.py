@@ -30,9 +30,10 @@ from compaction.systems.three_layer_prompts import (
     CompressPrompt,
     message_template,
 )
-from compaction.tiers.clear_tool_results import ClearToolResults, is_error
+from compaction.tiers.clear_tool_results import ClearToolResults
 from compaction.tiers.file_ledger import FileLedger
 from compaction.tiers.offload_large_results import OffloadLargeResults
+from compaction.tiers.results import is_error
 from compaction.tiers.summarize import Summarize
 from compaction.tokens import JsonCharCounter, RunningTotal
 
