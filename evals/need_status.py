@@ -284,8 +284,15 @@ def _lines(reference: Reference, text: str) -> list[str]:
     return [line for line in text.split("\n") if reference in extract_references(line)]
 
 
-def _informative(line: str) -> set[str]:
-    return {word.lower() for word in _INFORMATIVE_WORD.findall(line)}
+@lru_cache(maxsize=16_384)
+def _informative(line: str) -> frozenset[str]:
+    """Return the words of a line that say something about its references, not the names in them.
+
+    Otherwise a bare list of references would restate each by the names of its neighbours.
+    """
+    names = "\n".join(reference.value for reference in extract_references(line))
+    words = {word.lower() for word in _INFORMATIVE_WORD.findall(line)}
+    return frozenset(words - {word.lower() for word in _INFORMATIVE_WORD.findall(names)})
 
 
 def _macro_reach(judged: Iterable[tuple[Need, Status]]) -> float | None:

@@ -19,7 +19,7 @@ from evals.references import Reference, extract_references, matches
 
 NeedKind = Literal["need", "pinned", "derived", "reread", "quote", "derived_quote"]
 """`need` is the headline. Pinned: also in the instructions or the first user message. Derived:
-first seen in the assistant's own words. Reread: used only to make a call again that was made before.
+first seen in the assistant's own words. Reread: used only to repeat a call that was made before.
 Quote: earlier bytes that an edit must reproduce; derived if the assistant had written them."""
 
 MAX_EARLIER_BLOCKS: Final = 5
