@@ -9,17 +9,16 @@ from hypothesis import strategies as st
 
 from compaction.contract.generators import conversations
 from compaction.contract.invariants import Checker
-from compaction.errors import ModelError
 from compaction.extractive import ExtractiveModel
 from compaction.history import History
-from compaction.llm import ModelReply, Usage, drive
+from compaction.llm import Usage, drive
 from compaction.messages import Message
 from compaction.pairing import orphan_results
 from compaction.strategy import Context, Request
 from compaction.systems.xun import COMPACTED_SYSTEM_PROMPT, Xun
-from compaction.tiers.growing import original_text
+from compaction.tiers.results import original_text
 from compaction.tokens import CharCounter
-from tests.xun_cases import SUMMARY, Run, agent_run, outcomes, replies, tool_round
+from tests.xun_cases import BAD_REPLIES, SUMMARY, Run, agent_run, outcomes, replies, tool_round
 
 GOLDEN = Path(__file__).with_name("golden") / "xun_view.json"
 SECTIONS = [
@@ -129,24 +128,6 @@ def test_a_compaction_on_request_summarises_whatever_the_size():
     assert outcomes(view) == [("Summarize", "applied")]
     assert "the failing test" in run.model.calls[0].messages[-1].text
     assert run.view().events == ()
-
-
-BAD_REPLIES = {
-    "empty": ("", "the summary is empty"),
-    "whitespace": (" \n\t ", "the summary is empty"),
-    "refused": (ModelReply("", refusal="no"), "the model refused"),
-    "refused in text": ("I'm sorry, I can't help with that.", "refused in its text"),
-    "filtered": (ModelReply("## over", finish_reason="content_filter"), "filtered"),
-    "truncated": (ModelReply("## overview", finish_reason="length"), "cut off"),
-    "over-long": ("## overview\n" + "word " * 9_000, "not smaller"),
-    "tool call only": (
-        ModelReply("", finish_reason="tool_calls", tool_names=("read",)),
-        "tool call",
-    ),
-    "error text": ("Error: 429 Too Many Requests", "text of an error"),
-    "raises": (ModelError("model 'm': connection refused"), "connection refused"),
-    "times out": (ModelError("model 'm': APITimeoutError: timed out"), "timed out"),
-}
 
 
 @pytest.mark.parametrize("case", BAD_REPLIES)

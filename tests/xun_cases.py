@@ -1,7 +1,8 @@
 """Conversations and a driver for the tests of xun: sizes are set, so thresholds are exact."""
 
+from compaction.errors import ModelError
 from compaction.history import History
-from compaction.llm import NoModel, ScriptedChat, Usage, drive
+from compaction.llm import ModelReply, NoModel, ScriptedChat, Usage, drive
 from compaction.messages import Message, ToolCall
 from compaction.strategy import Context, Request
 from compaction.systems.xun import Xun
@@ -11,6 +12,24 @@ from compaction.tokens import CharCounter
 SUMMARY = "## overview\nThe task goes well."
 PLACEHOLDER_CHARS = len(PLACEHOLDER) - len("{handle}") + len("c0.0.0123456789")
 """Of a result whose call id has two characters."""
+
+BAD_REPLIES = {
+    "empty": ("", "the summary is empty"),
+    "whitespace": (" \n\t ", "the summary is empty"),
+    "refused": (ModelReply("", refusal="no"), "the model refused"),
+    "refused in text": ("I'm sorry, I can't help with that.", "refused in its text"),
+    "filtered": (ModelReply("## over", finish_reason="content_filter"), "filtered"),
+    "truncated": (ModelReply("## overview", finish_reason="length"), "cut off"),
+    "over-long": ("## overview\n" + "word " * 9_000, "not smaller"),
+    "tool call only": (
+        ModelReply("", finish_reason="tool_calls", tool_names=("read",)),
+        "tool call",
+    ),
+    "error text": ("Error: 429 Too Many Requests", "text of an error"),
+    "raises": (ModelError("model 'm': connection refused"), "connection refused"),
+    "times out": (ModelError("model 'm': APITimeoutError: timed out"), "timed out"),
+}
+"""Replies that are no summary, each with a part of the reason that is given."""
 
 
 def tool_round(index, result, call_id=None):

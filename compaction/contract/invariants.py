@@ -13,7 +13,8 @@ from compaction.history import Entries, Entry, History, View, common_prefix
 from compaction.messages import INSTRUCTION_ROLES
 from compaction.pairing import Pairing, pair
 from compaction.strategy import Promises
-from compaction.tiers.growing import original_text
+from compaction.tiers.growing import equal_prefix
+from compaction.tiers.results import original_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class Checker:
         `history` extends the one before. Sizes, twin and `recover` are checked if given.
         """
         touched = self._learn(history)
-        same = common_prefix(self._entries, view.entries)
+        same = equal_prefix(self._entries, view.entries)
         added = view.entries[same:]
         touched |= self._exchange(same, view.entries)
         for caller in touched:
