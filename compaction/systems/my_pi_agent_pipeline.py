@@ -134,7 +134,8 @@ class PiCompactor:
         event: CompactionEvent,
         focus: str | None,
     ) -> Steps[View]:
-        cut = self._find_cut(history, offloaded, manual=event.trigger == "manual")
+        manual = event.trigger == "manual"
+        cut = self._find_cut(history, offloaded, event.tokens_before or 0, manual=manual)
         if cut is None:
             return self._gave_up(history, view, replace(event, reason=NOTHING_TO_CONDENSE))
         subject = self._subject(history, offloaded, cut)
@@ -154,7 +155,14 @@ class PiCompactor:
             return self._gave_up(history, view, event)
         return self._commit(history, offloaded, view, event, cut, summary)
 
-    def _find_cut(self, history: History, offloaded: View, *, manual: bool) -> _Cut | None:
+    def _find_cut(
+        self, history: History, offloaded: View, tokens_before: int, *, manual: bool
+    ) -> _Cut | None:
+        """Return what to condense, or None if that is less than a summary costs.
+
+        A summary costs its prompt and the previous summary, which is read and written again; above
+        the whole budget there is no room to wait for more, and only the prompt counts.
+        """
         settings, limit_tokens = self._settings, self._settings.trigger_tokens or 0
         entries = offloaded.entries
         system = leading_instructions(entries)
@@ -166,7 +174,9 @@ class PiCompactor:
         sizes = [self._measure.count(entry.message) for entry in entries[first:]]
         sums = [0, *accumulate(sizes)]
         front_chars = total_of(self._measure, (entry.message for entry in entries[:system]))
-        cost_chars = PROMPT_CHARS + len(self.cache.summary if self.cache else "")
+        cost_chars = PROMPT_CHARS
+        if self.cache and tokens_before <= (settings.context_budget or 0):
+            cost_chars += len(self.cache.summary)
 
         def suits(at: int) -> bool:
             tail_chars = sums[-1] - sums[at - first]
