@@ -1,6 +1,5 @@
 """The typed messages and the methods of `Conversation`."""
 
-import base64
 import warnings
 from typing import ClassVar
 
@@ -9,17 +8,12 @@ from pydantic import BaseModel
 
 from compaction.conversation import Conversation, content_to_text
 from compaction.conversation_messages import (
-    RawOpenAIMessage,
     SystemPrompt,
     UserMessage,
     estimated_length,
-    message_from_json,
-    normalize_image,
 )
 from compaction.errors import MessageError
 from compaction.llm import ModelReply
-from compaction.messages import Message
-from compaction.systems.xun_prompts import COMPACTED_SYSTEM_PROMPT
 
 REASONED = {
     "role": "assistant",
@@ -33,24 +27,6 @@ REASONED = {
 
 def texts(conversation):
     return [param.get("content") for param in conversation.completion_params()]
-
-
-def test_a_system_prompt_sends_its_sections_behind_its_body():
-    prompt = SystemPrompt("You are X.", persist_sections={"AGENTS.md": "# Rules\n{braces}"})
-
-    assert prompt.completion_param() == {
-        "role": "system",
-        "content": "You are X.\n\n# Rules\n{braces}",
-    }
-    assert prompt.message == Message("system", "You are X.")
-
-
-def test_a_compressed_prompt_is_wrapped_and_keeps_its_sections_as_they_are():
-    prompt = SystemPrompt("old", persist_sections={"AGENTS.md": "# Rules"}).summarized("{sum} {0}")
-
-    expected = COMPACTED_SYSTEM_PROMPT.replace("{summary}", "{sum} {0}")
-    assert prompt.is_compressed
-    assert prompt.completion_param()["content"] == f"{expected}\n\n# Rules"
 
 
 def test_images_become_parts_behind_the_text():
@@ -69,17 +45,6 @@ def test_images_become_parts_behind_the_text():
     ]
 
 
-@pytest.mark.parametrize("mode", ["RGB", "RGBA", "CMYK", "1"])
-def test_a_pil_image_becomes_a_png_data_url(mode):
-    pillow = pytest.importorskip("PIL.Image")
-
-    url = normalize_image(pillow.new(mode, (3, 2)))
-
-    head, _, data = url.partition(",")
-    assert head == "data:image/png;base64"
-    assert base64.b64decode(data).startswith(b"\x89PNG")
-
-
 @pytest.mark.parametrize("image", ["/tmp/a.png", "file:///a.png", "data:text/html,x", 7, b"PNG"])
 def test_other_images_are_refused_and_nothing_is_added(image):
     pytest.importorskip("PIL.Image")
@@ -89,29 +54,6 @@ def test_other_images_are_refused_and_nothing_is_added(image):
         conversation.add_user_message("see", [image])
 
     assert conversation.messages == []
-
-
-def test_reasoning_is_found_in_either_field_and_sent_back_as_it_came():
-    other = {"role": "assistant", "content": "x", "reasoning_content": "hmm"}
-
-    assert RawOpenAIMessage.of(REASONED).reasoning_field == "reasoning"
-    assert RawOpenAIMessage.of(other).reasoning_field == "reasoning_content"
-    assert RawOpenAIMessage(Message("tool", "x")).reasoning_field is None
-    assert RawOpenAIMessage.of(REASONED).completion_param() == REASONED
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        SystemPrompt("a", True, {"AGENTS.md": "b"}),
-        UserMessage("a", ("https://x.org/a.png",), {"type": "object"}),
-        RawOpenAIMessage.of(REASONED),
-        RawOpenAIMessage.of({"role": "tool", "content": "r", "tool_call_id": "../../x"}),
-    ],
-)
-def test_every_message_is_read_back_from_what_it_stores(message):
-    assert message_from_json(message.to_json()) == message
-    assert set(message.to_json()) == {"kind", "raw"}
 
 
 def test_the_system_message_is_replaced_or_inserted_first_and_keeps_its_sections():

@@ -1,14 +1,17 @@
 """Conversations and a driver for the tests of xun: sizes are set, so thresholds are exact."""
 
+from compaction.conversation import Conversation
+from compaction.conversation_messages import RawOpenAIMessage, SystemPrompt
 from compaction.errors import ModelError
 from compaction.history import History
 from compaction.llm import ModelReply, NoModel, ScriptedChat, Usage, drive
 from compaction.messages import Message, ToolCall
 from compaction.strategy import Context, Request
-from compaction.systems.xun import Xun
+from compaction.systems.xun import Agent, AutoCompactConfig, AutoCompactor, Xun
 from compaction.systems.xun_prompts import PLACEHOLDER
 from compaction.tokens import CharCounter
 
+RULES = "# Rules\nNever push."
 SUMMARY = "## overview\nThe task goes well."
 PLACEHOLDER_CHARS = len(PLACEHOLDER) - len("{handle}") + len("c0.0.0123456789")
 """Of a result whose call id has two characters."""
@@ -80,3 +83,27 @@ def replies(*texts):
 
 def outcomes(view):
     return [(event.tier, event.outcome) for event in view.events]
+
+
+def conversation_of(rounds, result_chars=1_000):
+    """The typed form of `agent_run`, with a persistent section."""
+    conversation = Conversation([SystemPrompt("s" * 100, persist_sections={"AGENTS.md": RULES})])
+    for message in agent_run(rounds, result_chars)[1:]:
+        if message.role == "user":
+            conversation.add_user_message(message.text)
+        else:
+            conversation.messages.append(RawOpenAIMessage(message))
+    return conversation
+
+
+def agent_of(conversation, *texts, threshold=10_000, **fields):
+    return Agent(
+        replies(*texts),
+        conversation,
+        AutoCompactor(**fields),
+        AutoCompactConfig(token_threshold=threshold),
+    )
+
+
+def sent_messages(conversation):
+    return tuple(message.message for message in conversation.messages)
