@@ -75,11 +75,11 @@ _CJK_PUNCTUATION: Final = re.compile(
 )
 _AFTER_EXTENSION: Final = re.compile(rf"(?<=\.)([A-Za-z][A-Za-z0-9]{{0,10}})[{CJK}].*")
 _BEFORE_ASCII: Final = re.compile(rf"^[{CJK}]+(?=[A-Za-z0-9./~@_])(?!/)")
-_GREP_CONTEXT: Final = re.compile(r"(?<=[a-z])(?<!-)-\d+-?$")
+_GREP_CONTEXT: Final = re.compile(r"(\.([A-Za-z]{1,6}))-\d+(?:-.*)?$")
 _BASE64_LINE: Final = re.compile(r"[A-Za-z0-9+/]{60,}")
 _ODD_PAIR: Final = re.compile(r"[A-Z][A-Z0-9]|[0-9][A-Za-z]|[a-z][0-9]")
 _NUMERIC_PART: Final = re.compile(r"v?\d[\d.,:_-]*[a-z%]{0,3}")
-_PROSE_PART: Final = re.compile(r"[A-Za-z][A-Za-z'’-]*")
+_PROSE_PART: Final = re.compile(rf"[A-Za-z{CJK}][A-Za-z'’{CJK}-]*")
 _PATH_PART: Final = re.compile(r"[\w.@+~$ -]+")
 _REGEX_FLAGS: Final = re.compile(r"/[^/]*/[dgimsuy]{1,4}")
 
@@ -127,6 +127,7 @@ def references_of_token(token: str) -> tuple[Reference, ...]:
             pieces = _CJK_PUNCTUATION.split(token)
             return tuple(found for piece in pieces for found in references_of_token(piece))
         token = _without_adjoining_cjk(token)
+    token = _GREP_CONTEXT.sub(_without_line, token)
     token = token.strip("+$").rstrip(".-@~").lstrip("-")
     if "/" in token:
         return _references_of_slashes(token)
@@ -140,6 +141,11 @@ def references_of_token(token: str) -> tuple[Reference, ...]:
     if _FILE.fullmatch(token) and has_known_extension(token):
         return () if is_common_name(token) else (Reference("path", token),)
     return _references_of_names(token)
+
+
+def _without_line(match: re.Match[str]) -> str:
+    """Cut what `grep -C` puts behind a file name: `-12-` and the line."""
+    return match[1] if match[2].lower() in EXTENSIONS else match[0]
 
 
 def _without_adjoining_cjk(token: str) -> str:
@@ -188,8 +194,6 @@ def canonical_path(path: str) -> str | None:
     while path.startswith("./"):
         path = path[2:]
     path = path.removeprefix(".../").rstrip("/.")
-    without_line = _GREP_CONTEXT.sub("", path)
-    path = without_line if has_known_extension(without_line) else path
     if path[:2] in {"a/", "b/"} and path.count("/") >= 1 and has_known_extension(path):
         path = path[2:]
     return path or None
@@ -257,7 +261,7 @@ def _specific_part(dotted: str) -> str:
         if is_common_name(dotted):
             return ""
         owner, _, member = dotted.rpartition(".")
-        if not is_common_name(member):
+        if not (is_common_name(member) or is_common_name(member.lower())):
             return dotted
         dotted = owner
     return dotted
