@@ -1,0 +1,238 @@
+"""From the turns of Claude Code conversations to transcripts with segments.
+
+The last turn of a stream and all before it are the conversation. A branch that was left by a rewind
+is a transcript of its own if the model answered in it: it repeats what came before, with requests
+for its own answers only. Both kinds of recorded compaction open a segment.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from compaction.llm import Usage
+from compaction.messages import Json, Message, Messages, messages_from_openai
+from evals.importers.anthropic_blocks import assistant_message, user_messages
+from evals.importers.claude_code_turns import Stream, Turn
+from evals.importers.reports import Report
+from evals.importers.usages import anthropic_usage, unix_seconds
+from evals.transcripts import RecordedCompaction, RecordedRequest, Segment, Transcript
+
+CLEARED_TEXT: Final = "[Old tool result content cleared]"
+"""What Claude Code 2.1 sends in place of a cleared result."""
+SYNTHETIC_MODEL: Final = "<synthetic>"
+"""Assistant messages that Claude Code wrote itself; no request stands behind them."""
+
+
+def transcripts_of(
+    streams: Mapping[str, Stream], report: Report, source: str, format_name: str
+) -> list[Transcript]:
+    """Build every conversation of a file; what was skipped is told by the first."""
+    built = []
+    for stream in streams.values():
+        for number, (path, own) in enumerate(_paths(stream, report)):
+            segments = _segments(path, own)
+            if number:
+                segments = _without_repeated_start(segments)
+            if segments:
+                built.append((stream, number, path[0].record, segments))
+    transcripts = [
+        Transcript(
+            name=_name(stream.name, number, record),
+            segments=segments,
+            source=source,
+            format=format_name,
+            session=_text(record, "sessionId"),
+            project=_text(record, "cwd"),
+            includes_reasoning=any(
+                message.reasoning for segment in segments for message in segment.messages
+            ),
+            extra={"version": record["version"]} if _text(record, "version") else {},
+        )
+        for stream, number, record, segments in built
+    ]
+    if transcripts:
+        transcripts[0] = replace(transcripts[0], skipped=report.skipped())
+    return transcripts
+
+
+def _name(stream: str, number: int, record: Json) -> str:
+    session = (_text(record, "sessionId") or "session")[:8]
+    agent = f"/{stream if stream.startswith('side-') else f'agent-{stream}'}" if stream else ""
+    return f"{session}{agent}{f'/branch-{number}' if number else ''}"
+
+
+def _paths(stream: Stream, report: Report) -> list[tuple[list[Turn], set[int]]]:
+    """Return the main path and then each branch, with the identities of the turns it counts."""
+    if not stream.turns:
+        return []
+    claimed: set[int] = set()
+    paths = []
+    answered = [turn for turn in reversed(stream.turns) if turn.kind == "assistant"]
+    for leaf in (stream.turns[-1], *answered):
+        if id(leaf) in claimed:
+            continue
+        path = _ancestors(leaf)
+        own = {id(turn) for turn in path} - claimed
+        claimed |= own
+        paths.append((path, own))
+    _place_dead_ends(stream.turns, claimed, report)
+    return paths
+
+
+def _ancestors(leaf: Turn) -> list[Turn]:
+    path = []
+    turn: Turn | None = leaf
+    while turn is not None:
+        path.append(turn)
+        turn = turn.parent
+    return path[::-1]
+
+
+def _place_dead_ends(turns: Sequence[Turn], claimed: set[int], report: Report) -> None:
+    """Keep user turns that lead nowhere if they were sent: instructions that came beside a result.
+
+    A prompt that was taken back before an answer was not.
+    """
+    continued_by_prompt = {
+        id(turn.parent) for turn in turns if id(turn) in claimed and _is_prompt(turn)
+    }
+    owner: dict[int, Turn] = {}
+    taken_back: set[int] = set()
+    for turn in turns:
+        parent = turn.parent
+        if id(turn) in claimed or parent is None:
+            continue
+        is_replaced = _is_prompt(turn) and id(parent) in continued_by_prompt
+        if is_replaced or id(parent) in taken_back:
+            taken_back.add(id(turn))
+            report.count(turn.line, "prompt taken back before an answer: not sent")
+            continue
+        host = owner.get(id(parent), parent)
+        owner[id(turn)] = host
+        host.asides.append(turn)
+
+
+def _is_prompt(turn: Turn) -> bool:
+    return turn.kind == "user" and not turn.is_meta and not turn.is_summary
+
+
+@dataclass(slots=True)
+class _Open:
+    """The segment that is being built."""
+
+    messages: list[Message] = field(default_factory=list)
+    requests: list[RecordedRequest] = field(default_factory=list)
+    opened_by: RecordedCompaction | None = None
+
+    def closed(self) -> Segment:
+        return Segment(tuple(self.messages), tuple(self.requests), self.opened_by)
+
+
+def _segments(path: Iterable[Turn], own: set[int]) -> tuple[Segment, ...]:
+    done: list[Segment] = []
+    current = _Open()
+    for turn in path:
+        opened = _opened_by(turn, current)
+        if opened is not None:
+            if current.messages:
+                done.append(current.closed())
+            # Without a segment before, the history is in another file: nothing to compare with.
+            current = opened if done else _Open()
+        _extend(current, turn, counted=id(turn) in own)
+    return (*done, current.closed()) if current.messages else tuple(done)
+
+
+def _opened_by(turn: Turn, current: _Open) -> _Open | None:
+    if turn.kind == "micro":
+        return _micro(turn, current)
+    if turn.kind == "full":
+        raw = turn.record.get("compactMetadata")
+        metadata = raw if isinstance(raw, dict) else {}
+        return _Open(
+            opened_by=RecordedCompaction(
+                "full",
+                trigger=_text(metadata, "trigger"),
+                tokens_before=_count(metadata, "preTokens"),
+            )
+        )
+    if not turn.is_summary:
+        return None
+    text = "\n".join(message.text for message in _messages(turn))
+    announced = current.opened_by
+    if announced and announced.kind == "full" and not (current.requests or announced.summary):
+        current.opened_by = replace(announced, summary=text)
+        return None
+    return _Open(opened_by=RecordedCompaction("full", summary=text))
+
+
+def _micro(turn: Turn, current: _Open) -> _Open | None:
+    """Return the history with the named results cleared, or None if none of them is in it."""
+    raw = turn.record.get("microcompactMetadata")
+    metadata = raw if isinstance(raw, dict) else {}
+    listed = metadata.get("compactedToolIds")
+    cleared = {x for x in listed if isinstance(x, str)} if isinstance(listed, list) else set()
+    messages = [
+        message.with_text(CLEARED_TEXT)
+        if message.is_result and message.tool_call_id in cleared
+        else message
+        for message in current.messages
+    ]
+    if messages == current.messages:
+        return None
+    return _Open(
+        messages,
+        opened_by=RecordedCompaction(
+            "micro",
+            trigger=_text(metadata, "trigger"),
+            tokens_before=_count(metadata, "preTokens"),
+            tokens_saved=_count(metadata, "tokensSaved"),
+        ),
+    )
+
+
+def _extend(current: _Open, turn: Turn, *, counted: bool) -> None:
+    model = turn.record.get("message", {}).get("model") if turn.kind == "assistant" else None
+    if turn.kind == "assistant" and counted and model != SYNTHETIC_MODEL:
+        current.requests.append(
+            RecordedRequest(
+                position=len(current.messages),
+                time=unix_seconds(turn.record.get("timestamp")),
+                model=model if isinstance(model, str) else None,
+                usage=_usage(turn.usages),
+            )
+        )
+    current.messages.extend(_messages(turn))
+    for aside in turn.asides:
+        current.messages.extend(_messages(aside))
+
+
+def _messages(turn: Turn) -> Messages:
+    if turn.kind == "user":
+        content = turn.blocks
+        single = turn.record.get("message", {}).get("content")
+        return messages_from_openai(user_messages(single if isinstance(single, str) else content))
+    if turn.kind == "assistant":
+        return messages_from_openai([assistant_message(turn.blocks), *turn.results])
+    return ()
+
+
+def _usage(listed: Sequence[Json]) -> Usage | None:
+    """Count a response once: the line with the largest output; the others are early figures."""
+    found = [usage for raw in listed if (usage := anthropic_usage(raw)) is not None]
+    return max(found, key=lambda usage: usage.output_tokens, default=None)
+
+
+def _without_repeated_start(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+    """Leave out leading segments without requests of their own: they are told elsewhere."""
+    first = next((i for i, segment in enumerate(segments) if segment.requests), 0)
+    return (replace(segments[first], opened_by=None), *segments[first + 1 :])
+
+
+def _text(raw: Mapping[str, object], key: str) -> str | None:
+    value = raw.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _count(raw: Mapping[str, object], key: str) -> int | None:
+    value = raw.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
