@@ -1,0 +1,240 @@
+"""From paths of any kind to transcripts: files, folders of logs, bundled datasets.
+
+Files are looked at one after the other, so that one file's transcripts are in memory at a time; a
+`Location` is all that a worker needs. How a format is read is in `evals.importers`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+
+from compaction.errors import TranscriptError
+from compaction.messages import Json
+from evals.datasets_folder import (
+    CASSETTE_NAMES,
+    FACTS_NAME,
+    DatasetError,
+    bundled_datasets,
+    cassette_of,
+    datasets_folder,
+)
+from evals.importers import importer_for, importers
+from evals.importers.files import UnknownFormatError, head_of, read_document
+from evals.results import ROWS_FILE, RUN_FILE
+from evals.transcripts import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a transcript is; `load` fetches it."""
+
+    path: Path
+    index: int
+    """Among the transcripts of the file."""
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A file that gave no transcript."""
+
+    path: Path
+    reason: str
+    """Names the file, the place and what to do."""
+    is_foreign: bool
+    """No conversation at all, such as a README in a folder; otherwise a damaged one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """What one file gave: transcripts or a refusal."""
+
+    path: Path
+    transcripts: tuple[Transcript, ...] = ()
+    refusal: Refusal | None = None
+
+    @property
+    def locations(self) -> list[Location]:
+        return [Location(self.path, i, t.name) for i, t in enumerate(self.transcripts)]
+
+
+@dataclass(slots=True)
+class LoadReport:
+    """What a set of paths holds, without the transcripts themselves."""
+
+    locations: list[Location] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+    """Damaged conversations."""
+    passed_over: list[Refusal] = field(default_factory=list)
+    """Files of folders that are no conversations."""
+
+
+def find_files(paths: Sequence[Path]) -> list[Path]:
+    """List the files below `paths`, each once; those of a folder are sorted.
+
+    Hidden files, hidden folders and run folders inside a folder are left out. Links to folders are
+    followed, but none is entered twice.
+
+    Raises:
+        TranscriptError: a path does not exist, or is a run folder.
+    """
+    found: dict[Path, Path] = {}
+    entered: set[Path] = set()
+    for path in paths:
+        if not path.exists():
+            raise TranscriptError(f"{path}: no such file or folder; correct the path")
+        if path.is_dir() and _is_run_folder(path):
+            text = f"{path}: a run folder, not transcripts; name what it was made from"
+            raise TranscriptError(text)
+        for file in _files_below(path, entered) if path.is_dir() else [path]:
+            found.setdefault(file.resolve(), file)
+    return list(found.values())
+
+
+def load_file(path: Path) -> list[Transcript]:
+    """Read every transcript of a file; facts that lie beside a cassette are attached.
+
+    Raises:
+        UnknownFormatError: the file is no conversation.
+        TranscriptError: damaged; file, line or message index, and what to do.
+    """
+    source = str(path)
+    if not path.is_file():
+        raise TranscriptError(f"{source}: no such file; correct the path")
+    importer = importer_for(head_of(path, source))
+    transcripts = list(importer.read(path, source))
+    if path.name in CASSETTE_NAMES and path.with_name(FACTS_NAME).is_file():
+        return _with_facts(transcripts, path.with_name(FACTS_NAME))
+    return transcripts
+
+
+def load(location: Location) -> Transcript:
+    """Fetch one transcript; the file that was read last is kept.
+
+    Raises:
+        TranscriptError: as `load_file`, or the file has changed since it was scanned.
+    """
+    state = location.path.stat() if location.path.is_file() else None
+    stamp = (state.st_size, state.st_mtime_ns) if state else (0, 0)
+    transcripts = _cached_file(location.path, stamp)
+    if location.index >= len(transcripts):
+        raise TranscriptError(f"{location.path}: changed since it was scanned; start again")
+    return transcripts[location.index]
+
+
+@lru_cache(maxsize=1)
+def _cached_file(path: Path, _stamp: tuple[int, int]) -> list[Transcript]:
+    return load_file(path)
+
+
+def scan(paths: Sequence[Path]) -> Iterator[Scanned]:
+    """Read the files below `paths` one by one.
+
+    Raises:
+        TranscriptError: a path that names a file cannot be read, or no file holds a transcript.
+    """
+    files = find_files(paths)
+    named = {path.resolve() for path in paths if path.is_file()}
+    has_any = False
+    for path in files:
+        try:
+            scanned = Scanned(path, tuple(load_file(path)))
+        except TranscriptError as error:
+            if path.resolve() in named:
+                raise
+            refusal = Refusal(path, str(error), isinstance(error, UnknownFormatError))
+            scanned = Scanned(path, refusal=refusal)
+        has_any = has_any or bool(scanned.transcripts)
+        yield scanned
+    if not has_any:
+        listed = ", ".join(str(path) for path in paths)
+        formats = ", ".join(importer.FORMAT for importer in importers())
+        raise TranscriptError(
+            f"{listed}: no transcript in {len(files)} files; looked for {formats}; name a file or "
+            "folder with recorded conversations"
+        )
+
+
+def survey(paths: Sequence[Path]) -> LoadReport:
+    """Scan everything and keep the locations only.
+
+    Raises:
+        TranscriptError: as `scan`.
+    """
+    report = LoadReport()
+    for scanned in scan(paths):
+        report.locations += scanned.locations
+        if scanned.refusal:
+            is_foreign = scanned.refusal.is_foreign
+            (report.passed_over if is_foreign else report.refused).append(scanned.refusal)
+    return report
+
+
+def bundled_files() -> list[Path]:
+    """Return the cassettes of the bundled datasets.
+
+    Raises:
+        DatasetError: they are not installed.
+    """
+    return [cassette_of(dataset) for dataset in bundled_datasets()]
+
+
+def load_bundled() -> list[Transcript]:
+    """Read the bundled datasets, with their facts."""
+    return [transcript for path in bundled_files() for transcript in load_file(path)]
+
+
+def _files_below(folder: Path, entered: set[Path]) -> Iterable[Path]:
+    pending = [folder]
+    while pending:
+        current = pending.pop()
+        real = current.resolve()
+        if real in entered:
+            continue
+        entered.add(real)
+        try:
+            entries = sorted(current.iterdir())
+        except OSError as error:
+            raise TranscriptError(f"{current}: cannot be listed ({error.strerror})") from error
+        visible = [entry for entry in entries if not entry.name.startswith(".")]
+        yield from (entry for entry in visible if entry.is_file())
+        folders = [entry for entry in visible if entry.is_dir() and not _is_run_folder(entry)]
+        pending += reversed(folders)
+
+
+def _is_run_folder(folder: Path) -> bool:
+    return (folder / RUN_FILE).is_file() and (folder / ROWS_FILE).is_file()
+
+
+def _with_facts(transcripts: list[Transcript], facts_path: Path) -> list[Transcript]:
+    """Attach facts to the longest conversation, the one that they are about."""
+    facts = _facts(facts_path)
+    longest = max(transcripts, key=lambda transcript: transcript.n_requests)
+    is_bundled = facts_path.parent.resolve().parent == _bundled_folder()
+    folder = facts_path.parent.name
+    return [
+        replace(
+            transcript,
+            name=folder if transcript is longest else f"{folder}/{transcript.name}",
+            source=f"datasets/{folder}" if is_bundled else transcript.source,
+            provenance="authored" if is_bundled else transcript.provenance,
+            facts=facts if transcript is longest else (),
+        )
+        for transcript in transcripts
+    ]
+
+
+def _bundled_folder() -> Path | None:
+    try:
+        return datasets_folder().resolve()
+    except DatasetError:
+        return None
+
+
+def _facts(path: Path) -> tuple[Json, ...]:
+    document = read_document(path, str(path))
+    listed = document.get("facts") if isinstance(document, dict) else document
+    if not isinstance(listed, list) or not all(isinstance(fact, dict) for fact in listed):
+        raise TranscriptError(f"{path}: no list of facts; write a JSON list of objects")
+    return tuple(listed)
