@@ -156,6 +156,7 @@ def test_a_summary_that_was_paid_for_survives_a_failed_request(tmp_path):
     assert sum(map(is_summary_request, endpoint.requests)) == 1
     assert endpoint.requests[4]["messages"] == endpoint.requests[3]["messages"]
     assert of(SessionResumed, events) == [SessionResumed(6, 2, 1)]
+    assert (tmp_path / "s.jsonl").read_text("utf-8").count('"type": "view"') == 4
 
 
 def test_a_failed_request_can_be_tried_again_in_the_same_process(tmp_path):
@@ -244,6 +245,19 @@ def test_a_host_may_ask_for_a_compaction_and_a_resumed_session_repeats_it():
     (last,) = resumed._model.calls
     assert [message.role for message in last.messages] == ["user", "assistant", "user"]
     assert "Focus for the work to come: the x" in last.messages[0].text
+
+
+def test_a_compaction_that_was_asked_for_survives_a_kill():
+    journal = MemoryJournal()
+    agent, _ = scripted(["First."], journal=journal)
+    agent.run("x" * 900)
+    agent.compact("the x")
+
+    resumed, events = scripted(["Second."], summaries=["- s"], journal=journal)
+    resumed.run("And now?")
+
+    assert [item.event.trigger for item in of(ContextCompacted, events)] == ["manual"]
+    assert "Focus for the work to come: the x" in resumed._model.calls[0].messages[0].text
 
 
 def test_a_strategy_that_cannot_be_told_to_compact_says_so():

@@ -112,6 +112,7 @@ def test_layer_three_starts_above_the_limit_and_not_at_it():
     at_limit, above_limit = at.view(messages), above.view(messages)
 
     assert at_limit.messages == tuple(messages)
+    assert at_limit.events == ()
     assert above_limit.events[-1].trigger == f"chars {size} > {size - 1}"
 
 
