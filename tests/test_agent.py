@@ -503,3 +503,32 @@ def test_reasoning_is_sent_back_as_it_came():
     agent.run("Bye.")
 
     assert agent._model.calls[1].messages[1] == thought
+
+
+SMALL = {
+    "three_layer": {},
+    "xun": {"summary_keep_max": 1},
+    "my_pi_agent": {"context_budget": 2_000, "keep_recent_tokens": 100},
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_system_resumes_without_asking_for_its_summary_again(name):
+    strategy, journal = make_strategy(name, SMALL[name]), MemoryJournal()
+    say = tool("say", lambda: "word " * 100)
+    worked = [asks(("say", {})), asks(("say", {})), "First."]
+    agent, _ = scripted(
+        [*worked, "Second."], strategy=strategy, journal=journal, tools=[say], summaries=["- sum"]
+    )
+    agent.run("Say it.")
+    agent.compact()
+    agent.run("And now?")
+
+    resumed, _ = scripted(["Third."], strategy=strategy, journal=journal, tools=[say])
+    resumed.run("And then?")
+
+    before, after = agent._model.calls[-1].messages, resumed._model.calls[-1].messages
+    assert len(agent._summarizer.calls) == 1
+    assert any("- sum" in message.text for message in before)
+    assert after[: len(before)] == before
+    assert [message.text for message in after[len(before) :]] == ["Second.", "And then?"]
