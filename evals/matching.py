@@ -1,0 +1,243 @@
+"""Decide from text alone whether a view still states a key fact.
+
+Value-safe: token boundaries, the identity of number, unit and date, and the polarity of the
+sentence decide, not similarity. All values of a fact must stand within three consecutive segments
+(sentences, list entries or lines) together with a word that ties them to the fact's evidence.
+
+Per message: `index_text` once, `judge_message` per claim, both pure and cacheable by digest;
+`combine` folds the sightings of a view's messages in order. Recovery from a store is not decided
+here: apply the same functions to the stored text.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+from evals.claims import DATE, NUMERAL, Claim, compile_claim, counted_after, stance_at
+from evals.numerals import OPEN, WORD
+from evals.occurrences import Form, Span, TextIndex, holds_value, index_text, occurrences
+from evals.stance import Stance, is_header, segment_at
+from evals.wording import binding_text, informative, language_of, tokens_of
+
+__all__ = [
+    "MATCHER_VERSION",
+    "Claim",
+    "Sighting",
+    "Verdict",
+    "combine",
+    "compile_claim",
+    "holds_value",
+    "index_text",
+    "judge_message",
+    "judge_text",
+]
+
+MATCHER_VERSION = "1"
+"""Part of every cache key and row: any change of a verdict changes it."""
+
+WINDOW_SEGMENTS = 3
+WINDOW_CHARS = 400
+"""All values of a fact stand within both."""
+MAX_WINDOWS = 300
+"""How many places of one message are judged, from its end."""
+KEY_CHARS = 40
+"""How far behind a key word another quantity contradicts the fact's."""
+
+Verdict = Literal["kept", "contradicted", "stale", "lost"]
+Sighting = Literal["kept", "revoked", "contradicted", "stale", "lost"]
+"""What one message says of a fact; `revoked` takes earlier statements back, `contradicted` not."""
+
+
+def _windows(values: Sequence[tuple[Form, ...]], index: TextIndex) -> list[list[Span]]:
+    """Find the places where all values stand together, in order; one span for each value."""
+    found = [occurrences(forms, index) for forms in values]
+    anchors = min(found, key=len)
+    windows = []
+    for anchor in anchors:
+        window = [_nearest(spans, anchor) for spans in found]
+        first, last = min(window), max(window)
+        segments = segment_at(index.starts, last.start) - segment_at(index.starts, first.start)
+        if segments < WINDOW_SEGMENTS and last.end - first.start <= WINDOW_CHARS:
+            windows.append(window)
+    return windows
+
+
+def _nearest(spans: list[Span], anchor: Span) -> Span:
+    at = bisect_left(spans, anchor)
+    return min(spans[max(0, at - 1) : at + 1], key=lambda span: abs(span.start - anchor.start))
+
+
+def _nearby(index: TextIndex, segment: int, offset: int) -> tuple[str, int]:
+    """Cut a segment around an offset, and say where the offset is in the part."""
+    start, end = index.segment(segment)
+    start, end = max(start, offset - WINDOW_CHARS // 2), min(end, offset + WINDOW_CHARS // 2)
+    return index.canonical[start:end], offset - start
+
+
+def _is_tied(claim: Claim, window: list[Span], index: TextIndex) -> bool:
+    """Whether something in the window, or what introduces it, ties the values to the fact."""
+    texts: list[str] = []
+    segments = sorted({segment_at(index.starts, span.start) for span in window})
+    for span in window:
+        at = segment_at(index.starts, span.start)
+        bound = binding_text(*_nearby(index, at, span.start))
+        if bound is None and index.headers[at] < 0:
+            return False
+        texts.append(bound or "")
+    own_text = " , ".join(texts)
+    introducing = {index.headers[at] for at in segments} | {segments[0] - 1}
+    for at in introducing - {-1}:
+        text = index.segment_text(at)
+        is_list = binding_text(text, 0) in (None, "")
+        if is_header(text) or not is_list:
+            texts.append(text)
+    tying = " , ".join(texts)
+    for span in window:
+        tying = tying.replace(index.canonical[span.start : span.end], " ")
+    terms = informative(tying)
+    if any(a and not a.intersection(terms) for a in claim.anchors):
+        return False
+    if claim.context.intersection(terms) or (not claim.context and len(tokens_of(own_text)) > 2):
+        return True
+    if claim.is_distinctive and language_of(own_text) not in (claim.language, "en"):
+        return len(terms) >= 2
+    return claim.is_distinctive and claim.language != "en" and len(terms) >= 2
+
+
+_NAMED_BEFORE = re.compile(
+    r"([^\W\d]+)(?:[\s:=(#'\"]|\b(?:is|are|was|be|to|at|of|on|by|for|the|up|most|only|set|now)\b)*$"
+)
+
+
+def _agrees(found: Stance, stated: Stance) -> bool:
+    """Whether a text puts a value as the evidence does: a rule revoked is not a rule stated."""
+    negative = ("negated", "forbidden")
+    if stated == "withdrawn":
+        return found in (*negative, "withdrawn")
+    if stated == "revoked":
+        return found in (*negative, "withdrawn", "revoked")
+    return found in negative if stated in negative else found == stated
+
+
+def _counts_other(claim: Claim, position: int, span: Span, index: TextIndex) -> bool:
+    """Whether a bare number counts something that the fact does not speak of ("42 tests")."""
+    written = index.flat[span.start : span.end]
+    counted = counted_after(index, span.end)
+    if not written.startswith(OPEN) or "|" in written or DATE.match(written) or not counted:
+        return False
+    before = _NAMED_BEFORE.search(index.flat[max(0, span.start - 40) : span.start])
+    named = informative(before[1]) if before else []
+    own = claim.counted[position]
+    allowed = {own, *claim.keys[position]} if own else claim.context
+    return not allowed.intersection([counted, *named])
+
+
+def _sighting(claim: Claim, window: list[Span], index: TextIndex) -> Sighting:
+    if any(_counts_other(claim, i, span, index) for i, span in enumerate(window)):
+        return "lost"
+    if not _is_tied(claim, window, index):
+        return "lost"
+    stances = [stance_at(span, index) for span in window]
+    if claim.tolerates_negation:
+        stances = ["asserted" if stance == "negated" else stance for stance in stances]
+    if all(map(_agrees, stances, claim.stances)):
+        return "kept"
+    if "asked" in stances:
+        return "lost"
+    if any(_stands_near(values, window, index) for values in claim.superseding):
+        return "stale"
+    explicit = {"forbidden", "revoked", "withdrawn", "replaced"}
+    return "revoked" if explicit.intersection(stances) else "contradicted"
+
+
+def _stands_near(values: Sequence[tuple[Form, ...]], window: list[Span], index: TextIndex) -> bool:
+    first, last = min(window).start - WINDOW_CHARS, max(window).end + WINDOW_CHARS
+    return any(first <= span.start <= last for w in _windows(values, index) for span in w)
+
+
+def _drifts(claim: Claim, index: TextIndex) -> bool:
+    """Whether another quantity stands where the fact has its own."""
+    for forms, keys in zip(claim.values, claim.keys, strict=True):
+        own = {form.needle for form in forms}
+        others = [other for other in claim.values if other is not forms]
+        for key in keys:
+            for found in re.finditer(rf"(?<!{WORD}){re.escape(key)}", index.flat):
+                other = _other_quantity(found.start(), own, index)
+                if other and (not others or any(_stands_near([o], [other], index) for o in others)):
+                    return True
+    return False
+
+
+def _other_quantity(key_start: int, own: set[str], index: TextIndex) -> Span | None:
+    """Find the quantity put beside a key word, if it is stated and not one of the fact's."""
+    _, end = index.segment(segment_at(index.starts, key_start))
+    numeral = NUMERAL.search(index.flat, key_start, min(end, key_start + KEY_CHARS))
+    if numeral is None or numeral[0] in own:
+        return None
+    if re.search("[,;]", index.flat[key_start : numeral.start()]):
+        return None
+    if binding_text(*_nearby(index, segment_at(index.starts, key_start), numeral.start())) is None:
+        return None
+    if any(DATE.match(needle) for needle in own) != bool(DATE.match(numeral[0])):
+        return None
+    span = Span(*numeral.span())
+    return span if stance_at(span, index) == "asserted" else None
+
+
+def _replacement(claim: Claim, window: list[Span], index: TextIndex) -> Sighting:
+    stated = all(stance_at(span, index) == "asserted" for span in window)
+    return "stale" if stated and _is_tied(claim, window, index) else "lost"
+
+
+def _sightings_backwards(claim: Claim, index: TextIndex) -> Iterator[Sighting]:
+    """Judge the windows of the fact and of what supersedes it, the last in the text first."""
+    placed = [(window, _sighting) for window in _windows(claim.values, index)]
+    for values in claim.superseding:
+        placed += [(window, _replacement) for window in _windows(values, index)]
+    placed.sort(key=lambda place: max(place[0]).end, reverse=True)
+    for window, judge in placed[:MAX_WINDOWS]:
+        yield judge(claim, window, index)
+
+
+def judge_message(claim: Claim, index: TextIndex) -> Sighting:
+    """Say what one message states of a fact; cacheable by (message digest, fact, version)."""
+    sighting = _last_word(_sightings_backwards(claim, index))
+    if sighting == "lost" and _drifts(claim, index):
+        return "contradicted"
+    if sighting == "lost" and "\\" in index.source and claim.has_backslash and index.is_unescaped:
+        return judge_message(claim, index_text(index.source, json_strings=False))
+    return sighting
+
+
+def _last_word(latest_first: Iterable[Sighting]) -> Sighting:
+    otherwise: Sighting = "lost"
+    for sighting in latest_first:
+        if sighting in ("kept", "revoked", "stale"):
+            return sighting
+        otherwise = sighting if sighting == "contradicted" else otherwise
+    return otherwise
+
+
+def combine(sightings: Iterable[Sighting]) -> Verdict:
+    """Fold what the messages of a view say, in order, into one verdict.
+
+    The last message that states, revokes or supersedes the fact decides; another value
+    for the same key only counts where nothing does.
+    """
+    last = _last_word(reversed(list(sightings)))
+    return "contradicted" if last == "revoked" else last
+
+
+def judge_text(
+    values: Sequence[Sequence[str]],
+    evidence: str,
+    texts: Sequence[str],
+    *,
+    superseding: Sequence[Sequence[Sequence[str]]] = (),
+    question: str = "",
+    kind: str = "",
+) -> Verdict:
+    """Judge one fact against the texts of a view; for many facts use the functions above."""
+    claim = compile_claim(values, evidence, superseding=superseding, question=question, kind=kind)
+    return combine(judge_message(claim, index_text(text)) for text in texts)

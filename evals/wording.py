@@ -1,0 +1,180 @@
+"""Which words around a value tie it to a fact, and which lists tie it to nothing.
+
+Words are compared by a rough stem, Chinese by pairs of characters, and the commonest technical
+terms across English, Chinese and German.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from evals.numerals import CJK, CLOSE, OPEN
+
+Language = Literal["zh", "de", "en"]
+
+_STOPWORDS_TEXT = """
+    a about after again all also always am an and any anything are as at be been before being but
+    by can could did do does done each every few for from get gets had has have he her here his how
+    i if in into is it its just keep let like make many may me more most much must my need needs
+    never no not now of off on once one only or our out over own please run runs set sets shall she
+    should so some such than that the their them then there these they this those to too under until
+    up us use used uses using very via want wants was we were what when where which while who why
+    will with would yes you your value values reference references note notes
+    der die das den dem des ein eine einen einem einer und oder aber ist sind war nicht mit auf
+    von zu zum zur im am an bei für wird werden es sich als aus
+"""
+_STOPWORDS = frozenset(_STOPWORDS_TEXT.split())
+_GLUE_TEXT = """
+    a an and are as at be been by for from has have in is it its not of on or that the this to
+    was were which will with
+    der die das den dem ist sind auf von zu für mit im in nicht
+"""
+_GLUE = frozenset(_GLUE_TEXT.split())
+"""Words that join others into a sentence; a bag of keywords has none."""
+_GERMAN_TEXT = """
+    der die das den dem des ein eine einen einem einer und oder aber ist sind nicht mit auf von
+    zu zum zur im am bei für wird wurde wurden werden sich als aus niemals kein keine
+"""
+_GERMAN = frozenset(_GERMAN_TEXT.split())
+_GLOSSARY = tuple(
+    group.split()
+    for group in (
+        "port 端口",
+        "timeout 超时 zeitlimit",
+        "server 服务器",
+        "service 服务 dienst",
+        "file 文件 datei",
+        "branch 分支",
+        "budget 预算",
+        "limit 限制 上限 grenze",
+        "release 发布 veröffentlichung",
+        "date 日期 datum termin",
+        "version 版本",
+        "user 用户 benutzer",
+        "database 数据库 datenbank",
+        "memory 内存 speicher",
+        "error 错误 fehler",
+        "request 请求 anfrage",
+        "retry 重试 wiederholung",
+        "password 密码 passwort",
+        "test 测试",
+        "push 推送",
+        "deploy 部署",
+        "config 配置 konfiguration",
+        "key 密钥 schlüssel",
+        "path 路径 pfad",
+        "install 安装",
+        "function 函数 funktion",
+        "setting 设置 einstellung",
+        "modify 修改 ändern",
+        "deadline 截止 frist",
+        "address 地址 adresse",
+    )
+)
+_WORDS = re.compile(rf"(?:(?![{CJK}_])[^\W\d])+|[{CJK}]+")
+_QUANTITY = re.compile(f"{OPEN}[^{CLOSE}]*{CLOSE}")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_EMPTY_CJK = frozenset("的是在了和与不要为我们请这个那把被到也都就已有将及或并可以会能对从由用")
+
+
+def is_stopword(word: str) -> bool:
+    return word.lower() in _STOPWORDS
+
+
+def stem(word: str) -> str:
+    """Reduce a lower-case word so that usual inflections agree (`pushes`, `pushing`: `push`)."""
+    if word.endswith("s") and len(word) > 3:
+        word = word[:-2] if word.endswith("es") else word[:-1]
+    for suffix in ("ing", "ed", "en", "ly"):
+        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
+            word = word[: -len(suffix)]
+            break
+    if len(word) > 3 and word[-1] == word[-2]:
+        word = word[:-1]
+    word = word[:-1] + "i" if word.endswith("y") else word.removesuffix("e")
+    return word[:6]
+
+
+def informative(text: str) -> list[str]:
+    """Stems and character pairs of a text in order, without function words and numerals."""
+    terms: list[str] = []
+    for word in _WORDS.findall(_CAMEL.sub(" ", _QUANTITY.sub(" ", text))):
+        if re.match(f"[{CJK}]", word):
+            pairs = (word[i : i + 2] for i in range(len(word) - 1))
+            terms += [pair for pair in pairs if not _EMPTY_CJK.intersection(pair)]
+        elif len(word) > 2 and word.lower() not in _STOPWORDS:
+            terms.append(stem(word.lower()))
+    return terms
+
+
+def with_translations(terms: Sequence[str], text: str) -> frozenset[str]:
+    """Add the other languages' words for the technical terms that a text uses."""
+    found = set(terms)
+    for group in _GLOSSARY:
+        if any(stem(term) in found if term[0] < "\u0250" else term in text for term in group):
+            found.update(stem(term) for term in group if term[0] < "\u0250")
+            found.update(term[:2] for term in group if term[0] >= "\u0250")
+    return frozenset(found)
+
+
+def language_of(text: str) -> Language:
+    """Guess by script and function words; everything that is neither Chinese nor German: `en`."""
+    if len(re.findall(f"[{CJK}]", text)) >= 2:
+        return "zh"
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    german = sum(word in _GERMAN for word in words)
+    return "de" if german > sum(word in _STOPWORDS - _GERMAN for word in words) else "en"
+
+
+_SEPARATOR = re.compile(r"[,;|\t、]")
+_PLAIN = rf"[^\s{CJK}{OPEN}{CLOSE}\"'=<>(){{}}\[\]]"
+_TOKEN = re.compile(rf"{OPEN}[^{CLOSE}]*{CLOSE}|[{CJK}]+|{_PLAIN}*\w{_PLAIN}*")
+
+
+def tokens_of(text: str) -> list[str]:
+    return _TOKEN.findall(text)
+
+
+def _shape(token: str) -> str:
+    if token.startswith(OPEN):
+        return "quantity" + token.partition("|")[2]
+    if "/" in token or re.search(r"\.\w", token):
+        return "path"
+    return "name" if re.search(r"[_\d]|[a-z][A-Z]", token) else "word"
+
+
+def _is_bag(item: str) -> bool:
+    """Whether words and values stand side by side without grammar."""
+    tokens = tokens_of(item)
+    if len(tokens) < 6 or re.search(rf"[:=({CJK}]", item):
+        return False
+    if sum(_shape(token) != "word" for token in tokens) >= 0.6 * len(tokens):
+        return True
+    return len(tokens) >= 8 and not any(token.strip(".!?\"'").lower() in _GLUE for token in tokens)
+
+
+def _items(segment: str) -> list[str]:
+    cells = [cell for cell in segment.split("|") if cell.strip()]
+    if "|" in segment and len(cells) <= 3 and "," not in segment:
+        return [segment]
+    return _SEPARATOR.split(segment)
+
+
+def binding_text(segment: str, offset: int) -> str | None:
+    """Select what of a segment says something about the value at an offset in it.
+
+    Returns:
+        The entries that join at least two tokens. None if the value stands in a bare list of
+        unlike things, which says nothing about any of them.
+    """
+    items, position, own = _items(segment), 0, ""
+    for item in items:
+        if position <= offset:
+            own = item
+        position += len(item) + 1
+    bare = [tokens_of(item) for item in items]
+    shapes = [_shape(tokens[0]) for tokens in bare if len(tokens) == 1]
+    if len(tokens_of(own)) <= 1 and len(shapes) >= 3 and len(set(shapes)) > 1:
+        return None
+    joined = (item for item, tokens in zip(items, bare, strict=True) if len(tokens) > 1)
+    return " , ".join(item for item in joined if not _is_bag(item))
