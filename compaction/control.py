@@ -32,14 +32,15 @@ class Stage:
 
     def __init__(self, tier: Tier) -> None:
         self.tier: Final = tier
+        self._resumable: Final = tier if isinstance(tier, Resumable) else None
         self._pass: Pass | None = None
         self._input: Entries = ()
         self._output: Entries = ()
 
     def run(self, view: View, context: Context) -> View:
-        if isinstance(self.tier, Resumable):
+        if self._resumable is not None:
             if self._pass is None:
-                self._pass = self.tier.resume(context)
+                self._pass = self._resumable.resume(context)
             return self._pass.run(view)
         same = equal_prefix(self._input, view.entries)
         start = self.tier.settled(View(view.entries[:same])) if same else 0

@@ -31,7 +31,7 @@ _SHARES: Final[dict[Kind, float]] = {
 }
 """What part of the summary a kind may take before all others have had their part."""
 _PREVIOUS_SHARE: Final = 0.5
-"""What part of a section's first helping lines of the previous summary may take."""
+"""What part of a section's helping lines of the previous summary may take at first."""
 _MIN_LINE_QUARTERS: Final = 40
 
 
@@ -54,8 +54,8 @@ class ExtractiveModel:
 
 def summarize(call: ModelCall) -> str:
     """Return the summary that a call asks for."""
-    extracts = Extracts(call)
     headings = call.sections or SUMMARY_SECTIONS
+    extracts = Extracts(call, headings)
     sections = [_Section(heading, extracts) for heading in _leaves(headings)]
     budget = _budget_quarters(call)
     taken: set[str] = set()
@@ -63,8 +63,10 @@ def summarize(call: ModelCall) -> str:
     for section in sections:
         share = max(int(budget * _SHARES[section.kind]), section.needs_at_least())
         spent += section.take(min(share, budget - spent), taken, share * _PREVIOUS_SHARE)
-    for section in sorted(sections, key=lambda section: -_SHARES[section.kind]):
-        spent += section.take(budget - spent, taken, float("inf"))
+    by_share = sorted(sections, key=lambda section: -_SHARES[section.kind])
+    for previous_budget in ((budget - spent) * _PREVIOUS_SHARE, float("inf")):
+        for section in by_share:
+            spent += section.take(budget - spent, taken, previous_budget)
     text = "\n".join(_rendered(headings, sections))
     return text or _clipped(extracts.first_line, budget)
 

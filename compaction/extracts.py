@@ -1,7 +1,8 @@
 """Which lines of a conversation are worth keeping, and as what: the rules behind `extractive`.
 
 goal         what users wrote, the first and the latest message before those between
-constraints  lines of users with a directive word (must, never, only; 必须, 不要, ...)
+constraints  lines of users with a directive word (must, never, only; 必须, 不要, ...); without
+             a heading for them they belong to the goal
 system       lines of system and developer messages
 facts        lines anywhere with specific values: numbers with keys, paths, ids, addresses
 files        paths named in the arguments of calls, then lines that name a path
@@ -104,15 +105,16 @@ class Extract(NamedTuple):
 class Extracts:
     """The candidates of one call, by kind."""
 
-    def __init__(self, call: ModelCall) -> None:
+    def __init__(self, call: ModelCall, headings: tuple[str, ...]) -> None:
         self.first_line = _first_line(call)
         """What is left if nothing else fits."""
         self._by_kind: defaultdict[Kind, list[Extract]] = defaultdict(list)
         self._seen: set[tuple[Kind, str]] = set()
         self._order = 0
-        self._headings = frozenset(call.sections)
+        self._headings = frozenset(headings)
+        self._constraints_wanted = any(kind_of(heading) == "constraints" for heading in headings)
         self._focus = frozenset(word.lower() for word in _WORD.findall(call.focus or ""))
-        self._read_previous(call.previous_summary or "", call.sections)
+        self._read_previous(call.previous_summary or "", fixed_headings=bool(call.sections))
         users = [i for i, message in enumerate(call.subject) if message.role == "user"]
         for index, message in enumerate(call.subject):
             recency = (index + 1) / len(call.subject)
@@ -128,25 +130,28 @@ class Extracts:
 
     def ranked(self, kind: Kind) -> list[Extract]:
         """Return the candidates of a kind, best first."""
-        return heapq.nsmallest(
-            MAX_CANDIDATES,
-            self._by_kind[kind],
-            key=lambda line: (-line.score, line.order),
-        )
+        lines = self._by_kind[kind]
+        best: list[Extract] = []
+        for is_previous in (True, False):
+            same = (line for line in lines if line.is_previous is is_previous)
+            best += heapq.nsmallest(MAX_CANDIDATES, same, key=_rank)
+        return sorted(best, key=_rank)
 
-    def _read_previous(self, summary: str, sections: tuple[str, ...]) -> None:
+    def _read_previous(self, summary: str, *, fixed_headings: bool) -> None:
         kind: Kind = "facts"
         for line in summary.splitlines():
             text = line.strip()
-            if text in sections or (not sections and is_heading(text)):
+            if text in self._headings or (not fixed_headings and is_heading(text)):
                 kind = kind_of(text)
             elif text:
                 self._add(kind, text[:MAX_LINE_CHARS], 3.0, is_previous=True)
 
     def _read_user(self, message: Message, weight: float) -> None:
         for at, text in enumerate(_lines(message.text)):
-            self._add("goal", text, weight - min(at, 100) / 100)
-            if _DIRECTIVE.search(text):
+            directive = _DIRECTIVE.search(text) is not None
+            if not (directive and self._constraints_wanted):
+                self._add("goal", text, weight - min(at, 100) / 100)
+            if directive:
                 self._add("constraints", text, 1 + specificity(text))
             self._add_specific(text, 1.0)
 
@@ -195,6 +200,10 @@ def _first_line(call: ModelCall) -> str:
     texts = [*(message.text for message in call.subject), call.previous_summary or ""]
     text = next((text for text in texts if text.strip()), "").lstrip()
     return text[:MAX_LINE_CHARS].splitlines()[0].rstrip() if text else ""
+
+
+def _rank(line: Extract) -> tuple[float, int]:
+    return -line.score, line.order
 
 
 def kind_of(heading: str) -> Kind:
