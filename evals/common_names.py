@@ -33,4 +33,4 @@ def load_common_names() -> CommonNames:
 def is_common_name(name: str) -> bool:
     """Tell whether an identifier, file name or path is in the list or below a common folder."""
     exact, folders = load_common_names()
-    return name in exact or name.startswith(folders)
+    return name in exact or ("/" in name and name.startswith(folders))

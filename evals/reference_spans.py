@@ -51,7 +51,11 @@ _ERROR_HINTS: Final = {
 }
 """What to look for in a text that has a word with the stem."""
 
-ERROR_WORD: Final = re.compile(rb"rror|xception|panic|fatal|ERR|FATAL|FAILED")
+ERROR_WORD: Final = re.compile(
+    rb"[rxpfEF](?:(?<=r)ror|(?<=x)ception|(?<=p)anic|(?<=f)atal|(?<=E)RR|(?<=F)(?:ATAL|AILED))"
+)
+"""A word with one of the stems above; it begins with a class because that is searched faster."""
+
 _ERROR: Final = re.compile(
     r"""^(?P<prefix>[^(){};=`]{0,120}?)(?<![\w.'"])(?P<error>
       (?:(?:\w{1,40}\.){0,6}[A-Z]\w{0,80})?(?:Error|Exception)(?:\s\[\w+\])?:\s

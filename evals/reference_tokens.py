@@ -98,7 +98,9 @@ def is_blob(token: str) -> bool:
         return False
     if "+" in token and _BASE64_LINE.fullmatch(token):
         return True
-    if token.startswith("eyJ") or any(len(part) > 100 for part in token.split("/")):
+    if token.startswith("eyJ"):
+        return True
+    if len(token) > 100 and any(len(part) > 100 for part in token.split("/")):
         return True
     odd_pairs = len(_ODD_PAIR.findall(token))
     if odd_pairs < len(token) * (0.2 if len(token) < 40 else 0.14):
@@ -117,7 +119,7 @@ def has_known_extension(name: str) -> bool:
 
 def references_of_token(token: str) -> tuple[Reference, ...]:
     """Return what one token refers to; it is canonical and in NFC."""
-    if len(token) < 4 or len(token) > MAX_TOKEN_CHARS or _PLAIN.fullmatch(token):
+    if not 4 <= len(token) <= MAX_TOKEN_CHARS or _PLAIN.fullmatch(token):
         return ()
     if "\\" in token:
         return _references_of_backslashes(token)
@@ -127,10 +129,15 @@ def references_of_token(token: str) -> tuple[Reference, ...]:
             pieces = _CJK_PUNCTUATION.split(token)
             return tuple(found for piece in pieces for found in references_of_token(piece))
         token = _without_adjoining_cjk(token)
-    token = _GREP_CONTEXT.sub(_without_line, token)
+    if "-" in token:
+        token = _GREP_CONTEXT.sub(_without_line, token)
     token = token.strip("+$").rstrip(".-@~").lstrip("-")
     if "/" in token:
         return _references_of_slashes(token)
+    return _references_without_slash(token)
+
+
+def _references_without_slash(token: str) -> tuple[Reference, ...]:
     if "@" in token.lstrip("@"):
         return ()
     if _UUID.fullmatch(token):
@@ -231,7 +238,7 @@ def _is_specific(parts: list[str]) -> bool:
 
 def _references_of_names(token: str) -> tuple[Reference, ...]:
     found = []
-    for piece in _PIECES.split(token):
+    for piece in [token] if token.isascii() and token.isidentifier() else _PIECES.split(token):
         reference = _reference_of_name(piece.strip("."))
         if reference is not None:
             found.append(reference)

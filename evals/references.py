@@ -118,7 +118,7 @@ def _add_tokens(data: bytes, found: set[Reference]) -> set[bytes]:
 def _remembered(token: bytes) -> tuple[Reference, ...]:
     """Classify a token that this process has not met, and remember the answer."""
     references = references_of_token(token.decode("utf-8", "surrogatepass"))
-    if max(len(_nothing), len(_something)) >= MAX_CACHED_TOKENS:
+    if len(_nothing) >= MAX_CACHED_TOKENS or len(_something) >= MAX_CACHED_TOKENS:
         for memory in (_nothing, _something, _error_words):
             memory.clear()
     if len(token) > MAX_REMEMBERED_BYTES:
