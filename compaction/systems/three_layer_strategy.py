@@ -228,7 +228,7 @@ class ThreeLayerCompactor:
                 self._open_reads[call.call_id or call.name] += paths
         if message.is_result:
             done = self._open_reads.pop(message.tool_call_id or message.name or "", [])
-            if self._settings.literal_recent_files or not is_error(message):
+            if done and (self._settings.literal_recent_files or not is_error(message)):
                 for path in done:
                     track_recent_file(self.state, path)
 
