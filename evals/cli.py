@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.exceptions import TyperException
 
 from compaction.errors import CompactionError, StrategyError
 
@@ -149,10 +150,10 @@ def list_(
 
 def _write_reports(path: Path) -> None:
     """Write `report.html` and `report.md` into a run folder and print the table."""
-    from reports.frames import load
     from rich.console import Console
 
     from reports import page, tables
+    from reports.frames import load
 
     run_frames = load(path)
     (path / "report.md").write_text(tables.markdown(run_frames), encoding="utf-8")
@@ -202,7 +203,7 @@ def _guarded(command: Callable[[], Any], *, debug: bool) -> int:
             raise
         _say(f"error: {error}")
         return EXIT_USAGE
-    except _usage_errors() as error:
+    except TyperException as error:
         _say(f"error: {_usage_text(error)}")
         return EXIT_USAGE
     except BrokenPipeError:
@@ -213,12 +214,6 @@ def _guarded(command: Callable[[], Any], *, debug: bool) -> int:
         _say(f"internal error: {type(error).__name__}: {error}; run again with --debug")
         return EXIT_USAGE
     return code if isinstance(code, int) else 0
-
-
-def _usage_errors() -> tuple[type[Exception], ...]:
-    import click
-
-    return (click.ClickException,)
 
 
 def _usage_text(error: Exception) -> str:

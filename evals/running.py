@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from compaction.errors import TranscriptError
 from compaction.messages import Json, canonical_json
-from evals.loading import Handle, Scan, bundled, scan
+from evals.loading import LoadReport, Location, bundled_files, survey
 from evals.metrics import METRICS, METRICS_VERSION
 from evals.results import Row, RunFolder, corpus_digest
 from evals.settings import Setting, check, control_settings, default_settings, expand
@@ -48,7 +48,7 @@ class Finished:
 
     folder: Path
     rows: tuple[Row, ...]
-    found: Scan
+    found: LoadReport
 
 
 def execute(asked: RunRequest, console: "Console") -> Finished:
@@ -59,7 +59,7 @@ def execute(asked: RunRequest, console: "Console") -> Finished:
     """
     settings = settings_of(asked)
     check(settings)
-    found = scan(asked.paths) if asked.paths else bundled()
+    found = survey(asked.paths or bundled_files())
     _say_refused(console, found)
     plan = Plan(
         settings=tuple(settings),
@@ -68,7 +68,7 @@ def execute(asked: RunRequest, console: "Console") -> Finished:
     )
     folder = RunFolder(asked.out or RUNS_FOLDER / _folder_name(asked, plan))
     folder.create()
-    rows = _run_with_progress(console, plan, found.handles, folder, asked.jobs)
+    rows = _run_with_progress(console, plan, found.locations, folder, asked.jobs)
     folder.write_manifest(_manifest(asked, plan, found, rows))
     return Finished(folder.path, tuple(rows), found)
 
@@ -94,7 +94,7 @@ def settings_of(asked: RunRequest) -> list[Setting]:
 
 
 def _run_with_progress(
-    console: "Console", plan: Plan, handles: Sequence[Handle], folder: RunFolder, jobs: int
+    console: "Console", plan: Plan, locations: Sequence[Location], folder: RunFolder, jobs: int
 ) -> list[Row]:
     from rich.progress import (
         BarColumn,
@@ -113,17 +113,17 @@ def _run_with_progress(
         TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=cells_of(plan, handles))
+        task = bar.add_task("", total=cells_of(plan, locations))
 
         def note(row: Row) -> None:
             rows.append(row)
             bar.update(task, advance=1, description=f"{row.transcript[:30]} {row.label[:40]}")
 
-        run_plan(plan, handles, folder, jobs=jobs, progress=note)
+        run_plan(plan, locations, folder, jobs=jobs, progress=note)
     return rows
 
 
-def _manifest(asked: RunRequest, plan: Plan, found: Scan, rows: Sequence[Row]) -> Json:
+def _manifest(asked: RunRequest, plan: Plan, found: LoadReport, rows: Sequence[Row]) -> Json:
     from compaction.tokens import TiktokenCounter
 
     return {
@@ -134,7 +134,8 @@ def _manifest(asked: RunRequest, plan: Plan, found: Scan, rows: Sequence[Row]) -
             for item in plan.settings
         ],
         "cells": [row.cell_id for row in rows],
-        "refused": [asdict(item) | {"path": str(item.path)} for item in found.refused],
+        "refused": [item.reason for item in found.refused],
+        "passed_over": [str(item.path) for item in found.passed_over],
         "corpus_digest": corpus_digest(row.transcript_digest for row in rows),
         "model": plan.model.label,
         "seed": plan.seed,
@@ -150,7 +151,7 @@ def verdict(finished: Finished, console: "Console") -> int:
     """Say what went wrong, a line each.
 
     Returns:
-        0, or 1 if a cell failed, a strategy broke an invariant, or a named file was not read.
+        0, or 1 if a cell failed, a strategy broke an invariant, or a file was not understood.
     """
     rows, found = finished.rows, finished.found
     failed = [row for row in rows if row.status == "error"]
@@ -164,16 +165,15 @@ def verdict(finished: Finished, console: "Console") -> int:
         _line(console, f"broken: {row.label} on {row.transcript}: {rules}")
     if len(broken) > 10:
         _line(console, f"broken: {len(broken) - 10} more cells, see report.html")
-    return 1 if failed or broken or any(item.named for item in found.refused) else 0
+    return 1 if failed or broken or found.refused else 0
 
 
-def _say_refused(console: "Console", found: Scan) -> None:
+def _say_refused(console: "Console", found: LoadReport) -> None:
     for item in found.refused:
-        if item.named:
-            _line(console, f"not read: {item.reason}")
-    others = sum(1 for item in found.refused if not item.named)
-    if others:
-        _line(console, f"not read: {others} files that are no transcripts, listed in run.json")
+        _line(console, f"not read: {item.reason}")
+    if found.passed_over:
+        count = len(found.passed_over)
+        _line(console, f"passed over: {count} files that are no conversations, see run.json")
 
 
 def _line(console: "Console", text: str) -> None:

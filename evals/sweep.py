@@ -1,4 +1,4 @@
-"""Cells to rows: every transcript under every setting, resumable, one transcript in memory at a time.
+"""Cells to rows: every transcript under every setting, one transcript in memory at a time.
 
 A cell that fails is a row with its error and stays in the denominator. Rows are appended as they
 are scored, so that whatever ends the run loses nothing that was computed.
@@ -14,10 +14,9 @@ from typing import Any, Final
 from compaction.errors import CompactionError
 from compaction.extractive import ExtractiveModel
 from compaction.llm import ChatModel, OpenAIChat
-from compaction.messages import canonical_json
 from compaction.strategy import Strategy
 from evals.facts import find_facts
-from evals.loading import Handle
+from evals.loading import Location, load
 from evals.metrics import METRICS_VERSION
 from evals.needs import find_needs
 from evals.prepare import Prepared, prepare
@@ -60,34 +59,39 @@ Progress = Callable[[Row], None]
 
 
 def run_plan(
-    plan: Plan, handles: Sequence[Handle], folder: RunFolder, *, jobs: int, progress: Progress
+    plan: Plan, locations: Sequence[Location], folder: RunFolder, *, jobs: int, progress: Progress
 ) -> None:
-    """Score every cell that has no row yet; `progress` is called for each row, old ones too."""
+    """Score every cell that has no row yet; failed ones are tried again.
+
+    `progress` is called for each row, old ones too.
+    """
     done = {row.cell_id: row for row in folder.rows()}
-    if jobs <= 1 or len(handles) <= 1:
-        for handle in handles:
-            for row in run_transcript(plan, handle, folder, done):
+    if jobs <= 1 or len(locations) <= 1:
+        for location in locations:
+            for row in run_transcript(plan, location, folder, done):
                 progress(row)
         return
     context = get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(handles)), mp_context=context) as pool:
-        pending = [pool.submit(_run_in_worker, plan, handle, folder, done) for handle in handles]
+    with ProcessPoolExecutor(min(jobs, len(locations)), mp_context=context) as pool:
+        pending = [
+            pool.submit(_run_in_worker, plan, location, folder, done) for location in locations
+        ]
         for future in as_completed(pending):
             for row in future.result():
                 progress(row)
 
 
 def _run_in_worker(
-    plan: Plan, handle: Handle, folder: RunFolder, done: dict[str, Row]
+    plan: Plan, location: Location, folder: RunFolder, done: dict[str, Row]
 ) -> list[Row]:
-    return list(run_transcript(plan, handle, folder, done))
+    return list(run_transcript(plan, location, folder, done))
 
 
 def run_transcript(
-    plan: Plan, handle: Handle, folder: RunFolder, done: dict[str, Row]
+    plan: Plan, location: Location, folder: RunFolder, done: dict[str, Row]
 ) -> Iterator[Row]:
     """Yield the row of each setting on one transcript, from `done` where it is there."""
-    transcript = handle.load()
+    transcript = load(location)
     prepared: Prepared | None = None
     material: Material | None = None
     model = plan.model.make()
@@ -100,7 +104,7 @@ def run_transcript(
             yield cell.failed(folder, None, f"{error}")
             continue
         cell_id = cell.id_of(strategy)
-        if cell_id in done:
+        if cell_id in done and done[cell_id].status == "ok":
             yield done[cell_id]
             continue
         material = material or Material(
@@ -189,11 +193,6 @@ def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
 
 
-def cells_of(plan: Plan, handles: Iterable[Handle]) -> int:
+def cells_of(plan: Plan, locations: Iterable[Location]) -> int:
     """Return how many rows a run will have."""
-    return len(plan.settings) * sum(1 for _ in handles)
-
-
-def settings_digest(settings: Iterable[Setting]) -> str:
-    """Return a text that is equal for equal lists of settings."""
-    return canonical_json([[item.strategy, dict(item.parameters)] for item in settings])
+    return len(plan.settings) * sum(1 for _ in locations)
