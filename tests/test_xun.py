@@ -4,7 +4,7 @@ import pytest
 
 from compaction.pairing import orphan_results
 from compaction.strategy import parameters_of
-from compaction.systems.xun import ESCALATION_RATIO, Xun
+from compaction.systems.xun import ESCALATION_RATIO, CompactionCounter, Xun
 from compaction.systems.xun_strategy import halved
 from tests.xun_cases import (
     PLACEHOLDER_CHARS,
@@ -162,6 +162,15 @@ def cheap_rounds(totals, **parameters):
 
 def test_two_cheap_rounds_in_a_row_are_enough_and_the_third_summarises():
     assert cheap_rounds([10_001] * 3) == [[CLEARED], [CLEARED], [CLEARED, SUMMARISED]]
+
+
+def test_a_summary_starts_the_count_of_cheap_rounds_again():
+    run = Run(agent_run(20), replies(SUMMARY), token_threshold=10_000, escalation_rounds=0)
+
+    view = run.view(10_001)
+
+    assert outcomes(view) == [CLEARED, SUMMARISED]
+    assert run.counter == CompactionCounter(tool_rounds=0, summary_rounds=1)
 
 
 def test_literally_the_second_cheap_round_summarises_itself():

@@ -130,6 +130,18 @@ def test_a_compaction_on_request_summarises_whatever_the_size():
     assert run.view().events == ()
 
 
+def test_a_summary_is_not_summarised_alone():
+    run = Run(agent_run(20, 100), replies(SUMMARY, SUMMARY))
+    views = []
+    for _ in range(2):
+        run.compactor.request_compaction(None)
+        views.append(run.view())
+
+    assert outcomes(views[1]) == [("Summarize", "skipped")]
+    assert views[1].entries == views[0].entries
+    assert len(run.model.calls) == 1
+
+
 @pytest.mark.parametrize("case", BAD_REPLIES)
 def test_a_bad_summary_commits_nothing_and_the_event_says_why(case):
     reply, reason = BAD_REPLIES[case]

@@ -136,7 +136,7 @@ def condense_steps(
     """
     tier = Summarize(
         keep_tail_messages=max(keep_recent, _since_last_user(view, options)),
-        hoist_last_user=not options.literal_last_user,
+        hoist_last_user=True,
         place="after_head" if options.keep_system_prompt else "system",
         role="system",
         template=COMPACTED_SYSTEM_PROMPT,
