@@ -4,7 +4,7 @@ Each call costs a few tuple copies and work on what is new; nothing here asks a 
 """
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from compaction.control import Stage
 from compaction.history import Entries, Entry, History, Origin, View
@@ -13,9 +13,13 @@ from compaction.session_entries import SUMMARY_PREFIX, record_of
 from compaction.strategy import Context
 from compaction.tiers.snip_middle import SnipMiddle
 from compaction.tiers.summarize import Summarize
+from compaction.tokens import CharCounter, total_of
 
 if TYPE_CHECKING:
     from compaction.systems.my_pi_agent_strategy import MyPiAgent
+
+
+_TEXT: Final = CharCounter()
 
 
 class RecordChars:
@@ -108,7 +112,19 @@ class FreeLayers:
             self._snip_tier = SnipMiddle(max_messages=longest, keep_head=keep_head)
             self._snip = Stage(self._snip_tier)
         snipped = self._snip.run(view, self._context)
-        return snipped if last_user is None else _with_user(view, snipped, last_user)
+        if last_user is not None:
+            snipped = _with_user(view, snipped, last_user)
+        return snipped if _gains(view, snipped) else view
+
+
+def _gains(view: View, snipped: View) -> bool:
+    """Whether a snip is worth its marker: two or three messages may be all but empty."""
+    if len(view) - len(snipped) + 1 > 3:
+        return True
+    kept = set(map(id, snipped.entries))
+    lost = (entry.message for entry in view.entries if id(entry) not in kept)
+    written = (e.message for e in snipped.entries if e.origin.by == SnipMiddle.name)
+    return total_of(_TEXT, lost) >= total_of(_TEXT, written)
 
 
 def _with_user(view: View, snipped: View, last_user: int) -> View:

@@ -59,6 +59,14 @@ class ContextCompacted:
         return cls(info.tokens_before, info.tokens_after, info.summarized_count)
 
 
+class _Now(NamedTuple):
+    history: History
+    offloaded: View
+    """All of the history after L3."""
+    view: View
+    """What would be sent without a summary."""
+
+
 class _Cut(NamedTuple):
     first: int
     """Where the messages begin that the model is shown."""
@@ -80,7 +88,8 @@ class PiCompactor:
         self._measure = RecordChars()
         self._running = RunningTotal(self._measure)
         self._last_view_chars = 0
-        self._ratio: float | None = None
+        self.ratio: float | None = None
+        """Tokens per character of the last view whose usage is known."""
         self._requested: tuple[str | None] | None = None
 
     def steps(self, history: History, request: Request) -> Steps[View]:
@@ -96,7 +105,7 @@ class PiCompactor:
 
     def record_usage(self, usage: Usage) -> None:
         if usage.input_tokens and self._last_view_chars:
-            self._ratio = usage.input_tokens / self._last_view_chars
+            self.ratio = usage.input_tokens / self._last_view_chars
 
     def recover(self, handle: str) -> str | None:
         return self._context.store.get(handle)
@@ -112,7 +121,7 @@ class PiCompactor:
         offloaded = self._layers.offloaded(history)
         view = self._layers.view(history, offloaded, self.cache)
         self._last_view_chars = self._running.total(view.entries)
-        tokens = tokens_of(self._last_view_chars, self._ratio)
+        tokens = tokens_of(self._last_view_chars, self.ratio)
         if tokens <= limit_tokens and not manual:
             return view
         event = CompactionEvent(
@@ -121,28 +130,22 @@ class PiCompactor:
             trigger="manual" if manual else f"tokens {tokens} > {limit_tokens}",
             tokens_before=tokens,
         )
-        result = yield from self._summarize(history, offloaded, view, event, focus)
+        result = yield from self._summarize(_Now(history, offloaded, view), event, focus)
         if self._settings.anchor == "sent":
             self._last_view_chars = self._running.total(result.entries)
         return result
 
-    def _summarize(
-        self,
-        history: History,
-        offloaded: View,
-        view: View,
-        event: CompactionEvent,
-        focus: str | None,
-    ) -> Steps[View]:
+    def _summarize(self, now: _Now, event: CompactionEvent, focus: str | None) -> Steps[View]:
+        history, offloaded, _ = now
         manual = event.trigger == "manual"
         cut = self._find_cut(history, offloaded, event.tokens_before or 0, manual=manual)
         if cut is None:
-            return self._gave_up(history, view, replace(event, reason=NOTHING_TO_CONDENSE))
+            return self._gave_up(now, replace(event, reason=NOTHING_TO_CONDENSE))
         subject = self._subject(history, offloaded, cut)
         tier = self._settings.summarize_tier(self._files(history, cut))
         condensed = yield from tier.steps(
             View(subject),
-            replace(self._context, counter=self._measure),
+            self._context,
             split=Split((), subject, ()),
             focus=focus,
         )
@@ -152,8 +155,8 @@ class PiCompactor:
         )
         summary = tier.summary_in(condensed.entries[0])
         if told.outcome != "applied" or summary is None:
-            return self._gave_up(history, view, event)
-        return self._commit(history, offloaded, view, event, cut, summary)
+            return self._gave_up(now, event)
+        return self._commit(now, event, cut, summary)
 
     def _find_cut(
         self, history: History, offloaded: View, tokens_before: int, *, manual: bool
@@ -180,7 +183,7 @@ class PiCompactor:
 
         def suits(at: int) -> bool:
             tail_chars = sums[-1] - sums[at - first]
-            return tokens_of(front_chars + tail_chars, self._ratio) <= limit_tokens
+            return tokens_of(front_chars + tail_chars, self.ratio) <= limit_tokens
 
         def worthwhile(at: int) -> bool:
             return manual or sums[at - first] > cost_chars
@@ -189,7 +192,7 @@ class PiCompactor:
             history.messages(),
             sizes,
             first,
-            tail_size=settings.tail_tokens / (self._ratio or 1 / CHARS_PER_TOKEN),
+            tail_size=settings.tail_tokens / (self.ratio or 1 / CHARS_PER_TOKEN),
             suits=suits,
             worthwhile=worthwhile,
         )
@@ -207,7 +210,7 @@ class PiCompactor:
         previous_chars = len(self.cache.summary) if self.cache else 0
         for tier in (self._settings.micro_tier(), self._settings.snip_tier()):
             chars = PROMPT_CHARS + previous_chars + total_of(self._measure, view.messages)
-            if tokens_of(chars, self._ratio) <= (self._settings.trigger_tokens or 0):
+            if tokens_of(chars, self.ratio) <= (self._settings.trigger_tokens or 0):
                 break
             view = tier.apply(view, self._context)
         return (*previous, *view.entries)
@@ -217,42 +220,44 @@ class PiCompactor:
         before = split_footprint(self.cache.summary)[1] if self.cache else Footprint()
         return before.followed_by(FileLedger().gather(history.messages()[cut.first : cut.at]))
 
-    def _commit(
-        self,
-        history: History,
-        offloaded: View,
-        view: View,
-        event: CompactionEvent,
-        cut: _Cut,
-        summary: str,
-    ) -> View:
-        tail = history.messages(cut.at)
-        self.cache = SummaryCache(summary, cut.at, len(tail))
+    def _commit(self, now: _Now, event: CompactionEvent, cut: _Cut, summary: str) -> View:
+        tail = now.history.messages(cut.at)
+        cache = SummaryCache(summary, cut.at, len(tail))
+        after = self._layers.view(now.history, now.offloaded, cache)
+        if not self._is_smaller(after, now.view):
+            reason = "the view with the summary is not smaller than the one without"
+            return self._gave_up(now, replace(event, outcome="failed", reason=reason))
+        self.cache = cache
         (call,) = event.model_calls
         self.pending_compaction = CompactionInfo(
             tokens_before=event.tokens_before or 0,
-            tokens_after=tokens_of(total_of(self._measure, tail), self._ratio),
-            summarized_count=cut.at - leading_instructions(offloaded.entries),
+            tokens_after=tokens_of(total_of(self._measure, tail), self.ratio),
+            summarized_count=cut.at - leading_instructions(now.offloaded.entries),
             summary=summary,
             covered_count=cut.at,
             retained_tail=tail,
             summary_usage=call.usage,
             summary_model=call.model,
         )
-        after = self._layers.view(history, offloaded, self.cache)
         applied = replace(
             event,
-            tokens_after=tokens_of(self._running.total(after.entries), self._ratio),
+            tokens_after=tokens_of(self._running.total(after.entries), self.ratio),
             messages_removed=cut.at - cut.first,
         )
-        later = tuple(one for one in after.events if one not in view.events)
-        return View(after.entries, (*view.events, applied, *later))
+        later = tuple(one for one in after.events if one not in now.view.events)
+        return View(after.entries, (*now.view.events, applied, *later))
 
-    def _gave_up(self, history: History, view: View, event: CompactionEvent) -> View:
+    def _is_smaller(self, after: View, before: View) -> bool:
+        """Whether a summary gains anything; a raw tail may be larger for once."""
+        raw = self._settings.retained_tail == "raw" and not self._settings.keep_last_user
+        counter = self._context.counter
+        return raw or total_of(counter, after.messages) < total_of(counter, before.messages)
+
+    def _gave_up(self, now: _Now, event: CompactionEvent) -> View:
         """Return the free view, or as printed the whole history; nothing is committed."""
         if self._settings.on_failure == "history":
-            view = View(history.entries(), view.events)
-        return view.with_events(event)
+            return View(now.history.entries(), (*now.view.events, event))
+        return now.view.with_events(event)
 
 
 def tokens_of(chars: int, ratio: float | None) -> int:
