@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from compaction.messages import INSTRUCTION_ROLES, Message, Messages, canonical_json
+from compaction.messages import INSTRUCTION_ROLES, Json, Message, Messages, canonical_json
 from evals.importers.exchanges import Exchange
 from evals.transcripts import RecordedCompaction, RecordedRequest, Segment
 
@@ -31,6 +31,12 @@ class Chain:
     @property
     def last(self) -> Exchange:
         return self.segments[-1][-1]
+
+    @property
+    def tools(self) -> tuple[Json, ...]:
+        """The tools of the latest request that named any."""
+        exchanges = (e for segment in reversed(self.segments) for e in reversed(segment))
+        return next((exchange.tools for exchange in exchanges if exchange.tools), ())
 
     def add(self, exchange: Exchange, compaction: RecordedCompaction | None = None) -> None:
         if compaction or not self.segments:

@@ -181,7 +181,8 @@ def _is_conversation(value: JsonValue) -> bool:
     if isinstance(value, dict):
         tools = value.get("tools")
         is_foreign = not FOREIGN_KEYS.isdisjoint(value) or (
-            isinstance(tools, list) and any("input_schema" in t for t in tools if t)
+            isinstance(tools, list)
+            and any(isinstance(tool, dict) and "input_schema" in tool for tool in tools)
         )
         value = None if is_foreign else value.get("messages")
     return isinstance(value, list) and bool(value) and _is_message(value[0]) and not _foreign(value)
@@ -200,4 +201,4 @@ def _is_message(value: JsonValue) -> bool:
 def _foreign(messages: list[JsonValue]) -> bool:
     contents = (m.get("content") for m in messages[:PARTS_LOOKED_AT] if isinstance(m, dict))
     parts = (part for content in contents if isinstance(content, list) for part in content)
-    return any(isinstance(part, dict) and part.get("type") in FOREIGN_PARTS for part in parts)
+    return any(isinstance(part, dict) and str(part.get("type")) in FOREIGN_PARTS for part in parts)

@@ -16,7 +16,7 @@ from evals.cassette_layout import is_compact
 from evals.cassettes import Interaction, load_cassette
 from evals.importers.chains import Chain, chains_of
 from evals.importers.exchanges import Exchange, MessageMemo, exchange_of
-from evals.importers.files import Head, open_bytes, read_bytes
+from evals.importers.files import Head, UnknownFormatError, open_bytes, read_bytes
 from evals.importers.reports import Report, orphan_results, unique_names
 from evals.transcripts import Transcript
 
@@ -46,7 +46,8 @@ def read(path: Path, source: str) -> Iterator[Transcript]:
             report.add(found.where, found.reason, expected=found.expected)
     if not exchanges:
         reasons = "; ".join(f"{item.where}: {item.reason}" for item in report.skipped()[:3])
-        raise TranscriptError(f"{source}: no request to a model ({reasons}); name another cassette")
+        text = f"{source}: no request to a model ({reasons}); name another cassette"
+        raise UnknownFormatError(text)
     chains = chains_of(exchanges)
     names = unique_names(_name(chain, number) for number, chain in enumerate(chains, 1))
     for number, (chain, name) in enumerate(zip(chains, names, strict=True)):
@@ -59,7 +60,7 @@ def read(path: Path, source: str) -> Iterator[Transcript]:
             source=source,
             format=FORMAT,
             session=source if len(chains) > 1 else None,
-            tools=chain.last.tools,
+            tools=chain.tools,
             skipped=(*(report.skipped() if number == 0 else ()), *orphans),
             includes_reasoning=any(m.reasoning for m in chain.last.messages),
         )
