@@ -1,9 +1,13 @@
 """A typed conversation compacted by command and by itself."""
 
 import asyncio
+import re
+from operator import attrgetter
+from pathlib import Path
 
 import pytest
 
+from compaction.agent_tools import extract_tool
 from compaction.conversation import Conversation
 from compaction.conversation_messages import RawOpenAIMessage, SystemPrompt, UserMessage
 from compaction.errors import ModelError
@@ -11,6 +15,7 @@ from compaction.history import History
 from compaction.llm import ModelReply, ScriptedChat, drive
 from compaction.pairing import orphan_results
 from compaction.strategy import Context, Request
+from compaction.systems import xun
 from compaction.systems.xun import (
     Agent,
     AutoCompactConfig,
@@ -19,6 +24,7 @@ from compaction.systems.xun import (
     Xun,
     run_command,
 )
+from compaction.systems.xun_prompts import placeholder_handle
 from compaction.tokens import CharCounter
 from tests.xun_cases import (
     RULES,
@@ -55,6 +61,16 @@ def test_the_automatic_compactor_uses_its_fields_and_the_config():
     assert agent.conversation.total_tokens is None
     settings = AutoCompactor().settings(AutoCompactConfig())
     assert settings == Xun()
+
+
+def test_the_tool_that_a_placeholder_names_gives_the_original_to_the_model():
+    conversation = conversation_of(20)
+    conversation.compact_toolcall()
+    handle = placeholder_handle(conversation.messages[3].message.text)
+    tool = extract_tool(conversation.compacted_toolcall_result)
+
+    assert Xun().agent_tools == (tool.name,) == ("extract_compacted_tool_result",)
+    assert tool.run(toolcall_id=handle) == "r" * 1_000
 
 
 def test_the_automatic_compactor_can_be_switched_off():
@@ -162,3 +178,19 @@ def test_a_hundred_rounds_after_one_order_compact_by_themselves():
     assert UserMessage("do it") in conversation.messages
     assert conversation.compaction_counter.summary_rounds >= 5
     assert ModelReply("x").text == "x"
+
+
+def test_every_row_of_the_table_names_symbols_and_tests_that_exist():
+    _, _, table = xun.__doc__.partition("What the seed says -> symbol -> test:")
+    rows = table.partition("Not here:")[0].split("\n- ")[1:]
+    tests = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+
+    assert len(rows) == 31
+    for row in rows:
+        symbols = [name for name in re.findall(r"`([\w.]+)`", row) if name != "tokens_used"]
+        assert symbols
+        for symbol in symbols:
+            assert attrgetter(symbol)(xun) is not None
+        named = re.findall(r"test_\w+", row)
+        assert named
+        assert [name for name in named if f"def {name}(" not in tests] == []

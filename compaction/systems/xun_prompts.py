@@ -9,9 +9,11 @@ from typing import Final
 from compaction.llm import ModelCall
 from compaction.messages import INSTRUCTION_ROLES, Message, Messages
 
+EXTRACT_TOOL: Final = "extract_compacted_tool_result"
+
 PLACEHOLDER: Final = (
     "[Compacted, ID: {handle}. If this content is still needed, call "
-    "extract_compacted_tool_result with this ID or re-run the tool.]"
+    f"{EXTRACT_TOOL} with this ID or re-run the tool.]"
 )
 """What stands in place of a collected tool result."""
 

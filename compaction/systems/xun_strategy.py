@@ -19,7 +19,7 @@ from compaction.systems.xun_levels import (
     estimated_view_length,
     reclaim,
 )
-from compaction.systems.xun_prompts import MAX_SUMMARY_TOKENS
+from compaction.systems.xun_prompts import EXTRACT_TOOL, MAX_SUMMARY_TOKENS
 
 ESCALATION_RATIO: Final = 0.95
 """An estimate must be below this share of the threshold to count as progress."""
@@ -39,6 +39,8 @@ class Xun:
     name: ClassVar[str] = "xun"
     version: ClassVar[str] = "1"
     escalation_ratio: ClassVar[float] = ESCALATION_RATIO
+    agent_tools: ClassVar[tuple[str, ...]] = (EXTRACT_TOOL,)
+    """Tools that the placeholders speak of."""
 
     token_threshold: int = field(default=192_000, metadata={"unit": "tokens"})
     """A check above this compacts; exactly at it does nothing."""
