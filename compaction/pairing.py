@@ -108,19 +108,13 @@ def safe_cut_before(messages: Sequence[Message], index: int) -> int:
 
 def safe_cut_after(messages: Sequence[Message], index: int) -> int:
     """Move a cut right until it separates no call from its result."""
-    cut = index
-    waiting = [call for _, call in pair(messages[:index]).open_calls]
+    cut, pairing = index, Pairing(messages[:index])
     for at in range(index, len(messages)):
-        if not waiting:
+        if all(caller >= cut for caller, _ in pairing.open_calls):
             return cut
-        message = messages[at]
-        answered = next(
-            (c for c in waiting if message.is_result and _call_key(c) == result_key(message)), None
-        )
-        if answered is not None:
-            between = pair(messages[cut : at + 1]).open_calls
-            waiting.remove(answered)
-            waiting.extend(call for _, call in between)
+        pairing.append(messages[at])
+        answered = pairing.call_of.get(at)
+        if answered is not None and answered[0] < cut:
             cut = at + 1
     return cut
 
