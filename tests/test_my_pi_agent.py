@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.pi_cases import GOOD_REPLY, SUMMARY, chat, one_order, start, system, tool_round
 
 from compaction.contract.generators import conversations, long_runs
 from compaction.contract.invariants import Checker
@@ -14,7 +13,7 @@ from compaction.history import History
 from compaction.llm import NoModel, ScriptedChat, Usage, drive
 from compaction.messages import Message, messages_to_openai
 from compaction.pairing import orphan_results
-from compaction.store import FolderStore, MemoryStore
+from compaction.store import FolderStore
 from compaction.strategy import Context, Request
 from compaction.systems.my_pi_agent import (
     MyPiAgent,
@@ -24,6 +23,7 @@ from compaction.systems.my_pi_agent import (
     snip_messages,
 )
 from compaction.tokens import TiktokenCounter, total_of
+from tests.pi_cases import GOOD_REPLY, SUMMARY, chat, one_order, start, system, tool_round
 
 GOLDEN = Path(__file__).parent / "golden"
 OFF = 10**9

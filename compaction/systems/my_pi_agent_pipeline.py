@@ -142,21 +142,19 @@ class PiCompactor:
         if cut is None:
             return self._gave_up(now, replace(event, reason=NOTHING_TO_CONDENSE))
         subject = self._subject(history, offloaded, cut)
-        tier = self._settings.summarize_tier(self._files(history, cut))
+        tier = self._settings.summarize_tier()
         condensed = yield from tier.steps(
-            View(subject),
-            self._context,
-            split=Split((), subject, ()),
-            focus=focus,
+            View(subject), self._context, split=Split((), subject, ()), focus=focus
         )
         told = condensed.events[-1]
         event = replace(
             event, outcome=told.outcome, reason=told.reason, model_calls=told.model_calls
         )
-        summary = tier.summary_in(condensed.entries[0])
-        if told.outcome != "applied" or summary is None:
+        text = tier.summary_in(condensed.entries[0])
+        if told.outcome != "applied" or text is None:
             return self._gave_up(now, event)
-        return self._commit(now, event, cut, summary)
+        files = self._files(history, cut).render()
+        return self._commit(now, event, cut, f"{text}\n\n{files}" if files else text)
 
     def _find_cut(
         self, history: History, offloaded: View, tokens_before: int, *, manual: bool
@@ -224,7 +222,7 @@ class PiCompactor:
         tail = now.history.messages(cut.at)
         cache = SummaryCache(summary, cut.at, len(tail))
         after = self._layers.view(now.history, now.offloaded, cache)
-        if not self._is_smaller(after, now.view):
+        if not self._is_smaller(now, after):
             reason = "the view with the summary is not smaller than the one without"
             return self._gave_up(now, replace(event, outcome="failed", reason=reason))
         self.cache = cache
@@ -247,11 +245,14 @@ class PiCompactor:
         later = tuple(one for one in after.events if one not in now.view.events)
         return View(after.entries, (*now.view.events, applied, *later))
 
-    def _is_smaller(self, after: View, before: View) -> bool:
-        """Whether a summary gains anything; a raw tail may be larger for once."""
-        raw = self._settings.retained_tail == "raw" and not self._settings.keep_last_user
+    def _is_smaller(self, now: _Now, after: View) -> bool:
+        """Whether a summary gains anything; a raw tail may undo what L2 gained."""
+        if self._settings.cut == "after_user":
+            return True
+        raw = self._settings.retained_tail == "raw"
+        before = now.history.messages() if raw else now.view.messages
         counter = self._context.counter
-        return raw or total_of(counter, after.messages) < total_of(counter, before.messages)
+        return total_of(counter, after.messages) < total_of(counter, before)
 
     def _gave_up(self, now: _Now, event: CompactionEvent) -> View:
         """Return the free view, or as printed the whole history; nothing is committed."""

@@ -4,13 +4,13 @@ Both texts stand here word for word as the seed has them.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from compaction.llm import ModelCall
 from compaction.messages import Message, Messages
 from compaction.prompts import escape, render_conversation
-from compaction.tiers.file_ledger import Footprint, split_footprint
+from compaction.tiers.file_ledger import split_footprint
 
 Extraction = Literal["sound", "printed"]
 
@@ -66,8 +66,6 @@ class PiPrompt:
     """
 
     extraction: Extraction = "sound"
-    files: Footprint = field(default_factory=Footprint)
-    """Stands below the summary, instead of what the model copied from the previous one."""
 
     def build(
         self,
@@ -92,10 +90,11 @@ class PiPrompt:
         )
 
     def parse(self, text: str) -> str:
+        """Return the summary, without file lists that the model copied from the previous one."""
         printed = self.extraction == "printed"
         extracted = extract_summary_as_printed(text) if printed else extract_summary(text)
         summary, _ = split_footprint(extracted)
-        return f"{summary}\n\n{self.files.render()}".rstrip() if summary.strip() else ""
+        return summary
 
 
 def extract_summary(content: str) -> str:
@@ -127,4 +126,4 @@ def _after_analysis(content: str) -> str:
     if closing:
         return before + after
     _, tag, body = rest.rpartition("<summary>")
-    return tag + body
+    return tag + body if tag else ""

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal
 
+from compaction.guard import Guard
 from compaction.session_entries import SUMMARY_PREFIX
 from compaction.strategy import Context, Promises
 from compaction.systems.my_pi_agent_pipeline import PiCompactor
 from compaction.systems.my_pi_agent_prompts import Extraction, PiPrompt
 from compaction.tiers.clear_tool_results import ClearToolResults
-from compaction.tiers.file_ledger import Footprint
 from compaction.tiers.offload_large_results import OffloadLargeResults
 from compaction.tiers.snip_middle import SnipMiddle
 from compaction.tiers.summarize import Summarize
@@ -57,7 +57,8 @@ class MyPiAgent:
     keep_last_user: bool = False
     """Also keep the latest user message where L1 or the summary would take it; not in the seed."""
     cut: Literal["before_user", "after_user"] = "before_user"
-    """Whether the tail begins with a user message or just behind one."""
+    """Whether the tail begins with a user message, or as printed just behind one, be it worth a
+    summary or not."""
     summary_input: Literal["new", "all"] = "new"
     """Summarize what the previous summary does not cover, or everything again, untreated."""
     retained_tail: Literal["treated", "raw"] = "treated"
@@ -77,7 +78,7 @@ class MyPiAgent:
                 raise ValueError(f"{parameter} must be >= 0, got {value}")
         if not 0 < self.trigger_fraction <= 1:
             raise ValueError(f"trigger_fraction must be in (0, 1], got {self.trigger_fraction}")
-        self.snip_tier(), self.micro_tier(), self.offload_tier(), self.summarize_tier(Footprint())
+        self.snip_tier(), self.micro_tier(), self.offload_tier(), self.summarize_tier()
 
     @property
     def promises(self) -> Promises:
@@ -86,6 +87,7 @@ class MyPiAgent:
             keeps_system=True,
             keeps_last_user=self.keep_last_user or self.context_budget is None,
             recoverable=not self.literal_handles,
+            grows=self.cut == "after_user",
         )
 
     @property
@@ -128,10 +130,11 @@ class MyPiAgent:
             keep_handle=not self.literal_handles,
         )
 
-    def summarize_tier(self, files: Footprint) -> Summarize:
-        """Return L4, which will list `files` below the summary."""
+    def summarize_tier(self) -> Summarize:
+        """Return L4."""
         return Summarize(
-            prompt=PiPrompt(extraction=self.extraction, files=files),
+            prompt=PiPrompt(extraction=self.extraction),
             template=SUMMARY_PREFIX + "{summary}",
             max_summary_tokens=self.max_summary_tokens,
+            guard=Guard(reject_grown=self.cut == "before_user"),
         )
