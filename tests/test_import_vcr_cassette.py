@@ -126,30 +126,120 @@ def test_a_python_object_in_a_cassette_is_refused(tmp_path):
         load_file(path)
 
 
-def test_two_conversations_that_share_their_start_are_not_a_compaction(tmp_path):
-    def exchange(messages, answer):
-        body = json.dumps({"messages": messages, "model": "m"})
-        reply = {"choices": [{"message": {"role": "assistant", "content": answer}}]}
-        return {
-            "request": {"uri": "https://h/v1/chat/completions", "method": "POST", "body": body},
-            "response": {"status": {"code": 200}, "body": {"string": json.dumps(reply)}},
-        }
+def exchange(messages, answer, *, tools=()):
+    body = json.dumps({"messages": messages, "model": "m", "tools": list(tools)})
+    reply = {"choices": [{"message": {"role": "assistant", "content": None, **answer}}]}
+    return {
+        "request": {"uri": "https://h/v1/chat/completions", "method": "POST", "body": body},
+        "response": {"status": {"code": 200}, "body": {"string": json.dumps(reply)}},
+    }
 
+
+def write_cassette(folder, interactions):
+    path = folder / "recorded.json"
+    path.write_text(json.dumps({"version": 1, "interactions": interactions}))
+    return path
+
+
+def test_two_conversations_that_share_their_start_are_not_a_compaction(tmp_path):
     system = {"role": "system", "content": "s"}
     start = [system, {"role": "user", "content": "one"}]
     more = [*start, {"role": "assistant", "content": "A"}, {"role": "user", "content": "two"}]
-    path = tmp_path / "cassette.json"
     interactions = [
-        exchange(start, "A"),
-        exchange(more, "B"),
-        exchange([system, {"role": "user", "content": "other"}], "C"),
-        exchange(start, "D"),
+        exchange(start, {"content": "A"}),
+        exchange(more, {"content": "B"}),
+        exchange([system, {"role": "user", "content": "other"}], {"content": "C"}),
+        exchange(start, {"content": "D"}),
     ]
-    path.write_text(json.dumps({"version": 1, "interactions": interactions}))
 
-    transcripts = load_file(path)
+    transcripts = load_file(write_cassette(tmp_path, interactions))
 
     assert [positions(t) for t in transcripts] == [[[2, 4]], [[2]], [[2]]]
+
+
+SUMMARY = "The user wants the sum of all rows; rows one and two gave 30 so far."
+SYSTEM = {"role": "system", "content": "Use the tool."}
+CALL = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
+TOOL = {"type": "function", "function": {"name": "look_up"}}
+TASK = {"role": "user", "content": "Sum all rows."}
+RESUMED = [SYSTEM, {"role": "user", "content": f"Summary: {SUMMARY}\nGo on."}]
+
+
+def test_a_summary_that_another_request_wrote_opens_a_segment(tmp_path):
+    interactions = [
+        exchange([SYSTEM, TASK], {"tool_calls": [CALL]}, tools=[TOOL]),
+        exchange([{"role": "user", "content": "Summarise: ..."}], {"content": SUMMARY}),
+        exchange(RESUMED, {"content": "60."}, tools=[TOOL]),
+    ]
+
+    main, summariser = load_file(write_cassette(tmp_path, interactions))
+
+    assert positions(main) == [[2], [2]]
+    assert main.segments[1].opened_by.summary == SUMMARY
+    assert positions(summariser) == [[1]]
+
+
+def test_a_summary_asked_for_inside_the_conversation_opens_a_segment(tmp_path):
+    history = [
+        SYSTEM,
+        TASK,
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "c1", "content": "10, 20"},
+    ]
+    asked = [*history, {"role": "user", "content": "Summarise this conversation."}]
+    interactions = [
+        exchange([SYSTEM, TASK], {"tool_calls": [CALL]}, tools=[TOOL]),
+        exchange(asked, {"content": SUMMARY}, tools=[TOOL]),
+        exchange(RESUMED, {"content": "60."}, tools=[TOOL]),
+    ]
+
+    (main,) = load_file(write_cassette(tmp_path, interactions))
+
+    assert positions(main) == [[2, 5], [2]]
+    assert main.segments[1].opened_by.summary == SUMMARY
+
+
+def test_an_agent_that_is_given_the_answer_of_another_was_not_compacted(tmp_path):
+    interactions = [
+        exchange([SYSTEM, TASK], {"content": "30."}, tools=[TOOL]),
+        exchange([{"role": "user", "content": "Explain 30."}], {"content": SUMMARY}),
+        exchange(RESUMED, {"content": "60."}, tools=[TOOL]),
+    ]
+
+    transcripts = load_file(write_cassette(tmp_path, interactions))
+
+    assert [positions(t) for t in transcripts] == [[[2]], [[1]], [[2]]]
+
+
+@pytest.mark.parametrize("api", ["responses", "anthropic"])
+def test_a_compaction_by_the_provider_drops_what_was_before_it(tmp_path, api):
+    mark = {"type": "compaction", "content": "Two rows read.", "encrypted_content": "gAAA"}
+    first = {"role": "user", "content": "Sum all rows."}
+    more = {"role": "user", "content": "Go on."}
+    if api == "responses":
+        uri, key, answer_key = "https://h/v1/responses", "input", "output"
+        answer = [{"type": "message", "role": "assistant", "content": "30."}, mark]
+        history = [first, *answer, more]
+    else:
+        uri, key, answer_key = "https://h/v1/messages", "messages", "content"
+        answer = [mark, {"type": "text", "text": "30."}]
+        history = [first, {"role": "assistant", "content": answer}, more]
+    done = {"responses": answer[:1], "anthropic": answer[1:]}[api]
+    usage = {"input_tokens": 500, "output_tokens": 9}
+    interactions = [
+        {
+            "request": {"uri": uri, "method": "POST", "body": json.dumps({key: sent})},
+            "response": {"body": {"string": json.dumps({answer_key: got, "usage": usage})}},
+        }
+        for sent, got in (([first], answer), (history, done))
+    ]
+
+    (transcript,) = load_file(write_cassette(tmp_path, interactions))
+
+    assert positions(transcript) == [[1], [2]]
+    opened = transcript.segments[1].opened_by
+    assert (opened.kind, opened.tokens_before, opened.summary) == ("full", 500, "Two rows read.")
+    assert [m.role for m in transcript.segments[1].messages] == ["assistant", "user", "assistant"]
 
 
 def test_a_stream_without_events_is_no_answer():

@@ -148,7 +148,10 @@ def _compaction(
 def _by_quoted_summary(
     exchange: Exchange, candidates: Sequence[Chain], keys: "_Keys"
 ) -> tuple[Chain, RecordedCompaction] | tuple[None, None]:
-    """Find the conversation whose summary, the answer of another request, this one starts with."""
+    """Find the conversation that was broken off for a summary which this request starts with.
+
+    A finished conversation is none: pipelines of agents also quote each other's answers.
+    """
     start = _instructions(exchange.history)
     opening = "\n".join(message.text for message in exchange.history[: start + 2])
     quoted = next((c for c in candidates if _is_quoted(c.last.answer.text, opening)), None)
@@ -156,15 +159,22 @@ def _by_quoted_summary(
         return None, None
     leading = [keys.of(message) for message in exchange.history[:start]]
     for chain in candidates:
-        if chain is not quoted and chain.last.tools == exchange.tools:
-            last_start = _instructions(chain.last.history)
-            if [keys.of(m) for m in chain.last.history[:last_start]] == leading:
-                return chain, RecordedCompaction(
-                    "full",
-                    tokens_before=chain.last.usage.input_tokens if chain.last.usage else None,
-                    summary=quoted.last.answer.text,
-                )
+        old = chain.last.history
+        is_same_agent = chain.tools == exchange.tools and leading == [
+            keys.of(message) for message in old[: _instructions(old)]
+        ]
+        if is_same_agent and _is_broken_off(chain.last, was_summarised=chain is quoted):
+            before = chain.last.usage.input_tokens if chain.last.usage else None
+            summary = quoted.last.answer.text
+            return chain, RecordedCompaction("full", tokens_before=before, summary=summary)
     return None, None
+
+
+def _is_broken_off(last: Exchange, *, was_summarised: bool) -> bool:
+    """Tell whether results were outstanding, or a prompt for a summary followed on them."""
+    if not was_summarised:
+        return bool(last.answer.tool_calls)
+    return [m.is_result or m.role for m in last.history[-2:]] == [True, "user"]
 
 
 def _is_quoted(answer: str, opening: str) -> bool:

@@ -206,9 +206,10 @@ def _anthropic(body: Json, answer: Json, _memo: MessageMemo) -> _Parts:
         if any(responses_items.is_compaction(block) for block in blocks):
             start = len(history)
         history.append(anthropic_blocks.assistant_message(content))
+    messages = messages_from_openai(system + history)
     return _Parts(
-        messages_from_openai(system + history[start:]),
-        messages_from_openai(system + history),
+        messages[: len(system)] + messages[len(system) + start :] if start else messages,
+        messages,
         Message.from_openai(anthropic_blocks.assistant_message(answer["content"])),
         usages.anthropic_usage(answer.get("usage")),
         anthropic_blocks.tools(body.get("tools")),
