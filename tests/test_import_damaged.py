@@ -46,7 +46,7 @@ def test_a_file_cut_anywhere_loads_or_is_refused(path, tmp_path_factory):
 
 
 @by_name
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(flips=st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, 255)), max_size=4))
 def test_a_file_with_flipped_bits_loads_or_is_refused(path, tmp_path_factory, flips):
     data = bytearray(path.read_bytes())
@@ -57,7 +57,7 @@ def test_a_file_with_flipped_bits_loads_or_is_refused(path, tmp_path_factory, fl
 
 
 @by_name
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), keep=st.booleans())
 def test_shuffled_and_repeated_lines_load_or_are_refused(path, tmp_path_factory, seed, keep):
     chance = random.Random(seed)
@@ -68,7 +68,7 @@ def test_shuffled_and_repeated_lines_load_or_are_refused(path, tmp_path_factory,
     assert_loads_or_refuses(target, b"\n".join(chosen))
 
 
-@pytest.mark.parametrize("value", [None, 0, -1, 1.5, True, "x", "", [], {}, [None], {"type": 1}])
+@pytest.mark.parametrize("value", [None, -1, "x", [None], {"type": 1}])
 @pytest.mark.parametrize(
     "path", [p for p in SOUND if p.suffix in (".json", ".jsonl")], ids=lambda path: path.name
 )
@@ -105,7 +105,7 @@ def _replaced(value, key, new):
     return [_replaced(item, key, new) for item in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("value", [None, -1, "x", [], {}, [None]])
+@pytest.mark.parametrize("value", [None, -1, [None]])
 @pytest.mark.parametrize("name", ["chat.yaml", "providers.yaml", "compacted.yaml"])
 def test_a_cassette_field_of_another_type_loads_or_is_refused(name, tmp_path, value):
     yaml = pytest.importorskip("yaml")
