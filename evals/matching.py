@@ -12,13 +12,21 @@ here: apply the same functions to the stored text.
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Literal
 
 from evals.claims import DATE, NUMERAL, Claim, compile_claim, counted_after, stance_at
 from evals.numerals import OPEN, WORD
 from evals.occurrences import Form, Span, TextIndex, holds_value, index_text, occurrences
 from evals.stance import Stance, is_header, segment_at
-from evals.wording import binding_text, informative, language_of, tokens_of
+from evals.wording import (
+    binding_text,
+    informative,
+    is_sentence,
+    language_of,
+    plain_words,
+    tokens_of,
+)
 
 __all__ = [
     "MATCHER_VERSION",
@@ -40,7 +48,7 @@ WINDOW_SEGMENTS = 3
 WINDOW_CHARS = 400
 """All values of a fact stand within both."""
 MAX_WINDOWS = 300
-"""How many places of one message are judged, from its end."""
+"""How many places of one message are judged for a fact: bounds the time on repetitive text."""
 KEY_CHARS = 40
 """How far behind a key word another quantity contradicts the fact's."""
 
@@ -75,6 +83,12 @@ def _nearby(index: TextIndex, segment: int, offset: int) -> tuple[str, int]:
     return index.canonical[start:end], offset - start
 
 
+def _blank(text: str, window: list[Span], index: TextIndex) -> str:
+    for span in window:
+        text = text.replace(index.canonical[span.start : span.end], " ")
+    return text
+
+
 def _is_tied(claim: Claim, window: list[Span], index: TextIndex) -> bool:
     """Whether something in the window, or what introduces it, ties the values to the fact."""
     texts: list[str] = []
@@ -93,16 +107,14 @@ def _is_tied(claim: Claim, window: list[Span], index: TextIndex) -> bool:
         if is_header(text) or not is_list:
             texts.append(text)
     tying = " , ".join(texts)
-    for span in window:
-        tying = tying.replace(index.canonical[span.start : span.end], " ")
-    terms = informative(tying)
+    tying = _blank(tying, window, index)
+    terms = informative(plain_words(tying))
     if any(a and not a.intersection(terms) for a in claim.anchors):
         return False
     if claim.context.intersection(terms) or (not claim.context and len(tokens_of(own_text)) > 2):
         return True
-    if claim.is_distinctive and language_of(own_text) not in (claim.language, "en"):
-        return len(terms) >= 2
-    return claim.is_distinctive and claim.language != "en" and len(terms) >= 2
+    is_foreign = claim.language != language_of(own_text)
+    return claim.is_distinctive and is_foreign and is_sentence(_blank(own_text, window, index))
 
 
 _NAMED_BEFORE = re.compile(
@@ -162,7 +174,8 @@ def _drifts(claim: Claim, index: TextIndex) -> bool:
         own = {form.needle for form in forms}
         others = [other for other in claim.values if other is not forms]
         for key in keys:
-            for found in re.finditer(rf"(?<!{WORD}){re.escape(key)}", index.flat):
+            places = re.finditer(rf"(?<!{WORD}){re.escape(key)}", index.flat)
+            for found in islice(places, MAX_WINDOWS):
                 other = _other_quantity(found.start(), own, index)
                 if other and (not others or any(_stands_near([o], [other], index) for o in others)):
                     return True

@@ -14,8 +14,8 @@ OPEN, CLOSE = "\ue000", "\ue001"
 CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 """Ranges of a character class: scripts without spaces, beside which a value needs no boundary."""
 
-WORD = rf"[^\W{CJK}]"
-"""A character that continues a token of a spaced script."""
+WORD = rf"(?:[^\W{CJK}]|[\u0300-\u036f])"
+"""A character that continues a token of a spaced script, or an accent on one."""
 
 _UNIT_NAMES = {
     "s": "s sec secs second seconds sekunde sekunden 秒 秒钟",
@@ -119,14 +119,19 @@ def _unit_of(match: re.Match[str]) -> str:
     return unit + ("/s" if match["per"] else "")
 
 
+_JOINED_BY_COMMA = re.compile("(?<![0-9])[0-9]{1,3},$")
+"""Before a number, as in `5,5000`: mistyped thousands rather than two entries of a list."""
+
+
 def _canonical_numeral(match: re.Match[str]) -> str:
     if match["opaque"]:
         return match[0]
     if not match["number"]:
         return _date_of(match) or match[0]
     digits = match["number"]
-    before = match.string[max(0, match.start() - 2) : match.start()]
-    if re.fullmatch(r"[0-9],", before) and len(digits) <= 3:
+    if _JOINED_BY_COMMA.search(match.string[max(0, match.start() - 5) : match.start()]):
+        return match[0]
+    if len(digits) <= 3 and re.match(",[0-9]", match.string[match.end() : match.end() + 2]):
         return match[0]
     separator = match["group"]
     if separator:

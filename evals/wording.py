@@ -25,7 +25,7 @@ _STOPWORDS_TEXT = """
 """
 _STOPWORDS = frozenset(_STOPWORDS_TEXT.split())
 _GLUE_TEXT = """
-    a an and are as at be been by for from has have in is it its not of on or that the this to
+    a an are as at be been by for from has have in is it its not of on that the this to
     was were which will with
     der die das den dem ist sind auf von zu für mit im in nicht
 """
@@ -135,6 +135,12 @@ def tokens_of(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
+_LABEL_OR_NAME = re.compile(
+    rf"[^\s{OPEN}{CLOSE}\"'=<>(){{}}\[\],;:]*(?:[/_]|[a-z][A-Z]|\.\w)[^\s{OPEN}{CLOSE}\"'=<>(){{}}\[\],;:]*"
+    r"(\W{0,3}[:=])?"
+)
+
+
 def _shape(token: str) -> str:
     if token.startswith(OPEN):
         return "quantity" + token.partition("|")[2]
@@ -144,13 +150,29 @@ def _shape(token: str) -> str:
 
 
 def _is_bag(item: str) -> bool:
-    """Whether words and values stand side by side without grammar."""
+    """Whether words and values stand side by side without grammar, perhaps behind one label."""
+    if len(re.findall(r"[:=](?!//)", item)) == 1:
+        item = re.sub(r"^[^:=]*[:=](?!//)", "", item)
     tokens = tokens_of(item)
-    if len(tokens) < 6 or re.search(rf"[:=({CJK}]", item):
+    if len(tokens) < 6 or re.search(rf"[:=](?!//)|\(|[{CJK}]{{3}}", item):
         return False
     if sum(_shape(token) != "word" for token in tokens) >= 0.6 * len(tokens):
         return True
-    return len(tokens) >= 8 and not any(token.strip(".!?\"'").lower() in _GLUE for token in tokens)
+    glue = sum(token.strip(".!?\"'").lower() in _GLUE for token in tokens)
+    return glue < len(tokens) // 8
+
+
+def is_sentence(text: str) -> bool:
+    """Whether at least two informative words and a function word, or four Chinese characters."""
+    plain = plain_words(text)
+    if len(re.findall(f"[{CJK}]", plain)) >= 4:
+        return True
+    return len(informative(plain)) >= 2 and any(token in _GLUE for token in plain.lower().split())
+
+
+def plain_words(text: str) -> str:
+    """Drop the paths and identifiers that label nothing: their parts are no context."""
+    return _LABEL_OR_NAME.sub(lambda match: match[0] if match[1] else " ", text)
 
 
 def _items(segment: str) -> list[str]:
