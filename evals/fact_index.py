@@ -38,7 +38,7 @@ class FactIndex:
 
     def __init__(self, claims: Iterable[tuple[str, Claim]]) -> None:
         self._claims = dict(claims)
-        self._by_token: defaultdict[str, list[_Clue]] = defaultdict(list)
+        self._by_sign: defaultdict[str, list[_Clue]] = defaultdict(list)
         self._by_key: defaultdict[str, set[str]] = defaultdict(set)
         self._always: set[str] = set()
         for fact_id, claim in self._claims.items():
@@ -60,22 +60,21 @@ class FactIndex:
         for values in (claim.values, *claim.superseding):
             forms = [[form.needle for form in forms] for forms in values]
             clue = _Clue(fact_id, tuple(tuple(map(_form_tokens, needles)) for needles in forms))
-            starts = {token for form in clue.values[0] for token in sorted(form)[:1]}
-            if any(not form for form in clue.values[0]):
+            if not all(clue.values[0]):
                 self._always.add(fact_id)
-            for token in starts:
-                self._by_token[token].append(clue)
+            for sign in {_sign(max(form, key=len)) for form in clue.values[0] if form}:
+                self._by_sign[sign].append(clue)
 
     def _candidates(self, text: str) -> set[str]:
         if "\\u" in text or "\\x" in text:
             return set(self._claims)
         plain = _plain(text)
-        tokens = frozenset(_TOKEN.findall(plain)) | frozenset(
-            _SEPARATOR.sub("", number) for number in _GROUPED.findall(plain)
-        )
         found = set(self._always)
-        for token in tokens & self._by_token.keys():
-            found.update(clue.fact_id for clue in self._by_token[token] if clue.fits(tokens))
+        hits = [sign for sign in self._by_sign if sign in plain]
+        if hits:
+            tokens = _tokens_of(plain)
+            for sign in hits:
+                found.update(clue.fact_id for clue in self._by_sign[sign] if clue.fits(tokens))
         for key, fact_ids in self._by_key.items():
             if key in plain or not key.isascii():
                 found |= fact_ids
@@ -93,6 +92,16 @@ def _form_tokens(needle: str) -> frozenset[str]:
     if _PRIVATE.search(needle):
         return frozenset(re.findall(r"\d{2,}", needle)[:1])
     return frozenset(_TOKEN.findall(needle.lower()))
+
+
+def _sign(token: str) -> str:
+    """Return a part of a token that stands in every spelling: 12345 may be written 12,345."""
+    return token[-3:] if token.isdecimal() else token
+
+
+def _tokens_of(plain: str) -> frozenset[str]:
+    grouped = (_SEPARATOR.sub("", number) for number in _GROUPED.findall(plain))
+    return frozenset(_TOKEN.findall(plain)).union(grouped)
 
 
 def _plain(text: str) -> str:

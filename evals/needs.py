@@ -7,7 +7,7 @@ under a strategy is `evals.need_status`. Definitions: DESIGN section 8.
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,7 +32,8 @@ MIN_QUOTE_CHARS: Final = 12
 
 _QUOTE_KEYS: Final = frozenset({"old_string", "old_str", "oldText", "old_text", "search"})
 _LINE_NUMBER: Final = re.compile(r"(?m)^[ \t]*\d{1,6}(?:→|\t|[|:] ?)")
-_WORD: Final = re.compile(r"\w+")
+_ESCAPED_BREAK: Final = re.compile(r"\\[nrt]")
+_WORD: Final = re.compile(r"[A-Za-z0-9_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,25 +81,52 @@ class NeedSet:
 
 
 class ReferenceIndex:
-    """Finds which of a fixed set of references stand in a text, looking at its words first."""
+    """Finds which of a fixed set of references stand in a text, looking at its words first.
+
+    A reference is looked for only where all its words are, and a text is searched only if it has
+    the rarest of them, so that texts without any needed reference cost one pass over their words.
+    """
 
     def __init__(self, wanted: Iterable[Reference]) -> None:
-        self._by_word: defaultdict[str, list[Reference]] = defaultdict(list)
-        for reference in wanted:
-            words = _WORD.findall(reference.value)
+        words_of = {reference: frozenset(_words_of(reference)) for reference in wanted}
+        common = Counter(word for words in words_of.values() for word in words)
+        self._by_word: defaultdict[str, list[tuple[Reference, frozenset[str]]]] = defaultdict(list)
+        self._wordless = [reference for reference, words in words_of.items() if not words]
+        for reference, words in words_of.items():
             if words:
-                self._by_word[max(words, key=len)].append(reference)
-        self._words = frozenset(self._by_word)
+                rarest = min(words, key=lambda word: (common[word], -len(word), word))
+                self._by_word[rarest].append((reference, words))
+        self._gate = frozenset(self._by_word)
 
     def found_in(self, text: str) -> Iterator[Reference]:
-        words = self._words.intersection(_WORD.findall(text))
-        if not words:
+        """Yield each needed reference of a text once."""
+        plain = _ESCAPED_BREAK.sub(" ", text) if "\\" in text else text
+        words = frozenset(_WORD.findall(plain))
+        hits = self._gate & words
+        if not hits and not self._wordless:
             return
         references = extract_references(text)
-        for word in words:
-            for reference in self._by_word[word]:
-                if reference in references or matches(reference, text, references):
+        for word in hits:
+            for reference, needed in self._by_word[word]:
+                if needed <= words and matches(reference, text, references):
                     yield reference
+        for reference in self._wordless:
+            if matches(reference, text, references):
+                yield reference
+
+
+def _words_of(reference: Reference) -> list[str]:
+    """Return the words that every text with this reference has.
+
+    Normalised values are not in the text as they stand; of a pair the key is, of an error its name.
+    """
+    if reference.kind == "error_line":
+        return [word for word in _WORD.findall(reference.value) if word.isalpha()][:1]
+    if reference.kind == "key_value":
+        key, _, value = reference.value.partition("=")
+        whole = value.isdecimal() and len(value) <= 3
+        return [*_WORD.findall(key), *([value] if whole else [])]
+    return _WORD.findall(reference.value)
 
 
 def find_needs(prepared: Prepared, *, placebo: str = "") -> NeedSet:

@@ -1,7 +1,8 @@
 """Arbitrarily large transcripts with a known truth: what was stated where and used when.
 
-For benchmarks and for checks of the instrument itself. The filler is plain words, so every
-reference in it was planted; nothing here looks like work and no result on it is about real use.
+For benchmarks and for checks of the instrument itself. The filler is made
+up of lines like those of logs, tables and code that no later request uses, so every need was
+planted; nothing here is work, and no result on it is about real use.
 """
 
 import json
@@ -83,7 +84,7 @@ def generate(
                 tool_calls=(ToolCall(call_id, "open_record", json.dumps(arguments)),),
             )
         )
-        lines = [_sentence(source, 12) for _ in range(max(1, (round_chars - 160) // 62))]
+        lines = _filler(source, round_chars - 160)
         here = len(messages)
         if here in stated:
             lines.insert(len(lines) // 2, _statement(stated[here]))
@@ -150,17 +151,46 @@ def _statement(item: Planted) -> str:
 
 def _fact(number: int, stated_at: int, source: random.Random) -> tuple[Json, str]:
     amount = source.randrange(10_000, 99_999)
-    noun = source.choice(_NOUNS)
-    line = f"The limit of account {noun} {number} is {amount} crowns."
+    name = f"acct_{source.randrange(16**6):06x}"
+    line = f"The limit of {name} is {amount} crowns."
     return {
         "id": f"limit-{number}",
         "kind": "value",
         "values": [[f"{amount} crowns"]],
         "stated_at": stated_at,
         "evidence": line,
-        "question": f"What is the limit of account {noun} {number}?",
+        "question": f"What is the limit of {name}?",
         "answers": [f"{amount} crowns", str(amount)],
     }, line
+
+
+def _filler(source: random.Random, chars: int) -> list[str]:
+    """Return lines of log, table, code, JSON and prose; no later request uses anything in them."""
+    lines: list[str] = []
+    while chars > 0:
+        number, word = source.randrange(10**6), source.choice(_NOUNS)
+        style = source.randrange(5)
+        if style == 0:
+            clock = (
+                f"2026-03-{number % 28 + 1:02} {number % 24:02}:{number % 60:02}:07.{number % 997}"
+            )
+            line = (
+                f"{clock} INFO [{word}-{number % 9}] {_sentence(source, 5)} took {number % 800} ms"
+            )
+        elif style == 1:
+            line = (
+                f"| {word} | {number:,} | {number % 1000 / 10} % | {source.choice(_NOUNS)} | ok |"
+            )
+        elif style == 2:
+            line = f"    if total_{word} > {number % 97}:  # {_sentence(source, 4)}"
+        elif style == 3:
+            fields = {"name": word, "count": number, "state": "done", "ratio": number % 100 / 100}
+            line = json.dumps(fields)
+        else:
+            line = _sentence(source, 12)
+        lines.append(line)
+        chars -= len(line) + 1
+    return lines
 
 
 def _sentence(source: random.Random, words: int) -> str:
