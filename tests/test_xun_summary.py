@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from compaction.contract.generators import conversations
 from compaction.contract.invariants import Checker
+from compaction.errors import StoreError
 from compaction.extractive import ExtractiveModel
 from compaction.history import History
 from compaction.llm import Usage, drive
@@ -236,3 +237,24 @@ def test_every_view_keeps_every_promise_and_gives_back_what_it_names(
                 original = history[entry.origin.first]
                 assert f"ID: {entry.origin.handle}." in entry.message.text
                 assert compactor.recover(entry.origin.handle) == original_text(original)
+
+
+class FullDisk:
+    """A store that can keep nothing."""
+
+    def put(self, handle, text):
+        raise StoreError(f"cannot keep {handle!r}: no space left")
+
+    def get(self, handle):
+        return None
+
+
+def test_what_the_store_cannot_keep_stays_in_the_conversation():
+    compactor = Xun(token_threshold=10_000, max_retries=0).start(Context(CharCounter(), FullDisk()))
+    compactor.record_usage(Usage(10_001, 0))
+
+    view = drive(compactor.steps(History(agent_run(20)), Request(0)), replies(""))
+
+    assert view.messages == tuple(agent_run(20))
+    assert {event.outcome for event in view.events} == {"failed"}
+    assert "no space left" in view.events[0].reason

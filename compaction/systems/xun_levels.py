@@ -19,14 +19,12 @@ from compaction.systems.xun_prompts import (
 )
 from compaction.tiers.clear_tool_results import ClearToolResults
 from compaction.tiers.summarize import Summarize
-from compaction.tokens import total_of
+from compaction.tokens import RunningTotal
 
 COMPACTED: Final = "COMPACTED"
 NOTHING_TO_CONDENSE: Final = "NOTHING_TO_CONDENSE"
 SUMMARIZE_FAILED: Final = "SUMMARIZE_FAILED"
 SummaryStatus = Literal["COMPACTED", "NOTHING_TO_CONDENSE", "SUMMARIZE_FAILED"]
-
-_LENGTH: Final = EstimatedLength()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +87,6 @@ class SummaryOptions:
     literal_batch: bool = False
 
 
-def estimated_view_length(view: View) -> int:
-    return total_of(_LENGTH, (entry.message for entry in view.entries))
-
-
 def reclaim(
     view: View,
     keep_max: int,
@@ -100,6 +94,7 @@ def reclaim(
     *,
     literal_ids: bool = False,
     fixed_chars: int = 0,
+    length: RunningTotal | None = None,
 ) -> Reclaimed:
     """Collect all tool results but the last `keep_max`: the first level.
 
@@ -109,14 +104,16 @@ def reclaim(
         context: Its store gets the originals.
         literal_ids: Name originals by tool-call id alone.
         fixed_chars: Length that is sent but not in the view.
+        length: Estimated length of the view before, so that only what is new is measured.
     """
+    measured = length or RunningTotal(EstimatedLength())
     tier = ClearToolResults(
         keep_last_results=keep_max, placeholder=PLACEHOLDER, literal_handles=literal_ids
     )
     cleared = tier.apply(view, context)
     count = sum(event.messages_edited for event in cleared.events[len(view.events) :])
-    before = estimated_view_length(view) + fixed_chars
-    after = estimated_view_length(cleared) + fixed_chars
+    before = measured.total(view.entries) + fixed_chars
+    after = measured.total(cleared.entries) + fixed_chars
     return Reclaimed(
         cleared, ToolCallCompactResult(count, (before - after) / before if before else 0.0)
     )

@@ -7,6 +7,7 @@ manual commands in `compaction.conversation` and `xun_compact`.
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, NamedTuple
 
+from compaction.conversation_messages import EstimatedLength
 from compaction.history import History, View
 from compaction.llm import Steps, Usage
 from compaction.strategy import Compactor, Context, Promises, Request
@@ -16,10 +17,10 @@ from compaction.systems.xun_levels import (
     SummaryOptions,
     XunState,
     condense_steps,
-    estimated_view_length,
     reclaim,
 )
 from compaction.systems.xun_prompts import EXTRACT_TOOL, MAX_SUMMARY_TOKENS
+from compaction.tokens import RunningTotal
 
 ESCALATION_RATIO: Final = 0.95
 """An estimate must be below this share of the threshold to count as progress."""
@@ -114,7 +115,13 @@ class Xun:
         return Checked(result.view, state.after_summary() if summarized else state)
 
     def check_steps(
-        self, view: View, state: XunState, context: Context, *, fixed_chars: int = 0
+        self,
+        view: View,
+        state: XunState,
+        context: Context,
+        *,
+        fixed_chars: int = 0,
+        length: RunningTotal | None = None,
     ) -> Steps[Checked]:
         """Compact `view` if the last reply was too large: the flow chart of the seed.
 
@@ -123,6 +130,7 @@ class Xun:
             state: What the check before returned, with the total reported since.
             context: Its store gets the originals of collected results.
             fixed_chars: Length that is sent but not in the view, such as persistent sections.
+            length: Estimated length of the view before, so that only what is new is measured.
         """
         if not self.enabled or state.total_tokens is None:
             return Checked(view, state)
@@ -130,20 +138,31 @@ class Xun:
             if self.reset_rounds_below_threshold and state.counter.tool_rounds:
                 state = replace(state, counter=replace(state.counter, tool_rounds=0))
             return Checked(view, state)
-        return (yield from _Check(self, state, context, view, fixed_chars).steps())
+        return (
+            yield from _Check(
+                self, state, context, view, fixed_chars, length or RunningTotal(EstimatedLength())
+            ).steps()
+        )
 
 
 class _Check:
     """One check that found the conversation over its threshold."""
 
     def __init__(
-        self, settings: Xun, state: XunState, context: Context, view: View, fixed_chars: int
+        self,
+        settings: Xun,
+        state: XunState,
+        context: Context,
+        view: View,
+        fixed_chars: int,
+        length: RunningTotal,
     ) -> None:
         self._settings = settings
         self._state = state
         self._context = context
         self._view = view
         self._fixed_chars = fixed_chars
+        self._length = length
         self._total_before = state.total_tokens or 0
         self._chars = self._chars_before = self._measured()
 
@@ -168,7 +187,11 @@ class _Check:
     def _reclaim(self, keep_max: int) -> bool:
         before = self._estimate()
         result = reclaim(
-            self._view, keep_max, self._context, literal_ids=self._settings.literal_ids
+            self._view,
+            keep_max,
+            self._context,
+            literal_ids=self._settings.literal_ids,
+            length=self._length,
         )
         self._take(result.view, before)
         return result.outcome.reclaimed_count > 0
@@ -206,7 +229,7 @@ class _Check:
         return self._total_before * share
 
     def _measured(self) -> int:
-        return estimated_view_length(self._view) + self._fixed_chars
+        return self._length.total(self._view.entries) + self._fixed_chars
 
     def _take(self, view: View, before: float) -> None:
         """Go on with `view`, whose new events get the numbers and the cause of this check."""
@@ -234,6 +257,7 @@ class XunCompactor:
         self._context = context
         self._view = View(())
         self._covered = 0
+        self._length = RunningTotal(EstimatedLength())
         self._requested: str | None = None
         self.state = XunState()
 
@@ -245,7 +269,9 @@ class XunCompactor:
         view = self._view.appended(history.entries(self._covered))
         strategy, context = self._strategy, self._context
         if self._requested is None:
-            checked = yield from strategy.check_steps(view, self.state, context)
+            checked = yield from strategy.check_steps(
+                view, self.state, context, length=self._length
+            )
         else:
             checked = yield from strategy.summary_steps(view, self.state, context, self._requested)
         self._requested = None
