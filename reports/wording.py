@@ -1,0 +1,62 @@
+"""Numbers and foreign names as short text, the same in every kind of report."""
+
+import unicodedata
+from typing import Final
+
+MISSING: Final = "–"
+MAX_NAME_CHARS: Final = 120
+"""Names and errors come from files of others; a report shows this much of each."""
+_UNSAFE: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+"""Unicode categories that steer a terminal or turn the direction of text."""
+
+
+def clean(text: object, limit: int = MAX_NAME_CHARS) -> str:
+    """Return one line without control characters and direction marks, cut to `limit`."""
+    whole = str(text)
+    shown = "".join(map(_visible, whole[:limit]))
+    return shown if len(whole) <= limit and len(shown) <= limit else f"{shown[: limit - 1]}…"
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """Write a fraction as a number of percent, without the sign."""
+    return _number(None if value is None else 100 * value, digits)
+
+
+def points(value: float | None) -> str:
+    """Write a difference of fractions in percentage points, with its sign."""
+    text = percent(value)
+    return f"+{text}" if value is not None and text[0] not in f"-0{MISSING}" else text
+
+
+def kilo(value: float | None) -> str:
+    return _number(None if value is None else value / 1000, 1)
+
+
+def tokens(value: float) -> str:
+    """Write a large number of tokens with its unit."""
+    return f"{value / 1e6:,.1f} million" if value >= 1e6 else f"{kilo(value)} thousand"
+
+
+def count(value: float | None) -> str:
+    return _number(value, 0)
+
+
+def with_n(text: str, n: int) -> str:
+    return f"{text} ({n})" if text != MISSING else text
+
+
+def plural(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def _number(value: float | None, digits: int) -> str:
+    if value is None or value != value:
+        return MISSING
+    text = f"{value:,.{digits}f}"
+    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
+
+
+def _visible(character: str) -> str:
+    if unicodedata.category(character) not in _UNSAFE:
+        return character
+    return " " if character in "\n\t" else f"\\u{ord(character):04x}"

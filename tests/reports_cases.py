@@ -1,0 +1,125 @@
+"""Run folders written by hand, with numbers that a test can work out."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from evals.results import Metric, Row, RunFolder
+
+METRICS = (
+    Metric("saving_fraction", "Saved input", "share of input tokens", "higher", "1 - after/before"),
+    Metric("reach", "Reach", "share of needs", "higher", "What is visible | recoverable."),
+)
+
+
+def row(transcript: str, label: str, **columns: Any) -> Row:
+    """Return a scored row of 1,000 input tokens before; a saving is given as a fraction."""
+    saving = columns.pop("saving", None)
+    strategy = columns.pop("strategy", label.partition("(")[0])
+    defaults: dict[str, Any] = {
+        "cell_id": f"{transcript}-{label}"[:60].replace("/", "_"),
+        "transcript": transcript,
+        "transcript_digest": f"digest of {transcript[:20]}",
+        "source": f"{transcript[:20]}.jsonl",
+        "format": "native",
+        "provenance": "recorded",
+        "cluster": transcript,
+        "strategy": strategy,
+        "strategy_version": "1",
+        "parameters": {},
+        "resolved": {},
+        "label": label,
+        "messages": 40,
+        "requests": 20,
+        "segments": 1,
+        "input_tokens_before": 1_000.0,
+        "peak_tokens_before": 100.0,
+    }
+    if saving is not None:
+        before = columns.get("input_tokens_before", 1_000.0)
+        defaults |= {
+            "saving_fraction": saving,
+            "input_tokens_after": before * (1 - saving),
+            "engaged": saving >= 0.01,
+            "peak_tokens_after": 100.0 * (1 - saving),
+        }
+    return Row(**{**defaults, **columns})
+
+
+def failed(transcript: str, label: str, error: str, **columns: Any) -> Row:
+    return row(transcript, label, status="error", error=error, **columns)
+
+
+def write_run(path: Path, rows: list[Row], **manifest: Any) -> Path:
+    folder = RunFolder(path)
+    folder.create()
+    for item in rows:
+        folder.append(item)
+    defaults = {
+        "command": "compaction-evals run logs",
+        "finished_at": "2026-01-02T03:04:05+00:00",
+        "cells": [item.cell_id for item in rows],
+        "refused": [],
+        "corpus_digest": "abc123",
+        "model": "extractive",
+        "seed": 0,
+        "measuring_counter": "o200k_base",
+        "metrics_version": "1",
+        "metrics": [asdict(metric) for metric in METRICS],
+        "versions": {"compaction-evals": "0.1.0", "tiktoken": "0.13.0"},
+        "python": "3.11.0",
+    }
+    folder.write_manifest({**defaults, **manifest})
+    return path
+
+
+def small_rows() -> list[Row]:
+    """Return two recorded transcripts and an authored one under three settings and controls.
+
+    `a` has 1,000 input tokens and `b` 3,000, so that a ratio of sums differs from a mean of ratios.
+    """
+    big = {"input_tokens_before": 3_000.0}
+    return [
+        # Saves 50 % of 1,000 and 10 % of 3,000.
+        row("a", "xun(k=2)", saving=0.5, reach=0.9, needs=20, lost=2, compactions=3),
+        row("b", "xun(k=2)", saving=0.1, reach=0.7, needs=10, lost=3, compactions=1, **big),
+        # Fails on b.
+        row(
+            "a",
+            "mine.py:shrink",
+            saving=0.6,
+            reach=0.5,
+            needs=20,
+            lost=10,
+            violations=4,
+            violated={"calls_stay_paired": 4},
+        ),
+        failed("b", "mine.py:shrink", "request 3: ValueError: no", **big),
+        # Does nothing on b: its fidelity there does not count.
+        row("a", "idle", saving=0.2, reach=0.8, needs=20, lost=4),
+        row("b", "idle", saving=0.0, reach=1.0, needs=10, **big),
+        # Controls.
+        row("a", "identity", saving=0.0, reach=1.0, needs=20, is_control=True),
+        row("b", "identity", saving=0.0, reach=1.0, needs=10, is_control=True, **big),
+        row("a", "drop_all", saving=0.9, reach=0.0, needs=20, lost=20, is_control=True),
+        row("b", "drop_all", saving=0.9, reach=0.0, needs=10, lost=10, is_control=True, **big),
+        # Truncation: (0, 1), (0.4, 0.8), (0.8, 0.4) on a; (0, 1), (0.2, 0.6) on b.
+        *_truncate("a", [(0.0, 1.0), (0.4, 0.8), (0.6, 0.6), (0.8, 0.4)]),
+        *_truncate("b", [(0.0, 1.0), (0.0, 1.0), (0.1, 0.8), (0.2, 0.6)], **big),
+        # Authored data stands apart.
+        row("made", "xun(k=2)", saving=0.4, reach=0.2, needs=5, lost=4, provenance="authored"),
+    ]
+
+
+def _truncate(transcript: str, points: list[tuple[float, float]], **columns: Any) -> list[Row]:
+    return [
+        row(
+            transcript,
+            f"truncate(keep_tokens={100 - 25 * step}%)",
+            saving=saving,
+            reach=reach,
+            is_control=True,
+            **columns,
+        )
+        for step, (saving, reach) in enumerate(points)
+    ]
