@@ -9,6 +9,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from evals.matching import Claim, Sighting, index_text, judge_message
@@ -28,6 +29,10 @@ class _Clue:
     fact_id: str
     values: tuple[tuple[frozenset[str], ...], ...]
     """For each required value the token sets of its forms; one set of each must be complete."""
+
+    def may_fit(self, plain: str) -> bool:
+        """Look for the first value in the text itself, which is cheaper than cutting it up."""
+        return any(all(_stands_in(token, plain) for token in form) for form in self.values[0])
 
     def fits(self, tokens: frozenset[str]) -> bool:
         return all(any(form <= tokens for form in forms) for forms in self.values)
@@ -71,10 +76,10 @@ class FactIndex:
         plain = _plain(text)
         found = set(self._always)
         hits = [sign for sign in self._by_sign if sign in plain]
-        if hits:
+        clues = [clue for sign in hits for clue in self._by_sign[sign] if clue.may_fit(plain)]
+        if clues:
             tokens = _tokens_of(plain)
-            for sign in hits:
-                found.update(clue.fact_id for clue in self._by_sign[sign] if clue.fits(tokens))
+            found.update(clue.fact_id for clue in clues if clue.fits(tokens))
         for key, fact_ids in self._by_key.items():
             if key in plain or not key.isascii():
                 found |= fact_ids
@@ -92,6 +97,17 @@ def _form_tokens(needle: str) -> frozenset[str]:
     if _PRIVATE.search(needle):
         return frozenset(re.findall(r"\d{2,}", needle)[:1])
     return frozenset(_TOKEN.findall(needle.lower()))
+
+
+@lru_cache(maxsize=4096)
+def _grouped(number: str) -> re.Pattern[str]:
+    return re.compile(r"[,_ \u00a0\u202f'.]?".join(number))
+
+
+def _stands_in(token: str, plain: str) -> bool:
+    if token in plain:
+        return True
+    return token.isdecimal() and len(token) > 3 and bool(_grouped(token).search(plain))
 
 
 def _sign(token: str) -> str:

@@ -16,7 +16,7 @@ from evals.fact_index import FactIndex
 from evals.fates import FateTracker
 from evals.matching import Claim, Sighting, Verdict, combine, compile_claim
 from evals.needs import held_text
-from evals.prepare import Prepared
+from evals.prepare import Prepared, PreparedSegment
 from evals.replay import Step
 
 FactKind = Literal[
@@ -100,11 +100,11 @@ def find_facts(prepared: Prepared) -> FactSet:
         if raw.get("superseded_by")
     }
     by_id = {fact.id: fact for fact in facts}
-    index = FactIndex((fact.id, fact.claim) for fact in facts)
-    found = FactSet((), (), index)
+    found = FactSet((), (), FactIndex((fact.id, fact.claim) for fact in facts))
+    said = [_said_along(found, segment) for segment in prepared.segments]
     kept = []
     for fact in facts:
-        problem = _problem_uncompacted(prepared, found, fact)
+        problem = _problem_uncompacted(prepared, said[fact.segment], fact)
         if problem is not None:
             checked.refuse(fact.id, problem)
         else:
@@ -280,11 +280,19 @@ class _Annotations:
         return Fact(fact_id, raw["kind"], claim, segment, local, judged_at)
 
 
-def _problem_uncompacted(prepared: Prepared, facts: FactSet, fact: Fact) -> str | None:
-    segment = prepared.segments[fact.segment]
-    request = next(item for item in segment.requests if item.index == fact.judged_at)
-    history = segment.history.prefix(request.recorded.position)
-    verdict = verdict_on(fact, facts.said_in(history.messages()))
+_Said = list[tuple[int, dict[str, Sighting]]]
+
+
+def _said_along(facts: FactSet, segment: PreparedSegment) -> _Said:
+    """Return position and statements of each message of a segment that states something."""
+    messages = segment.history.messages()
+    return [(at, said) for at, message in enumerate(messages) for said in facts.said_in([message])]
+
+
+def _problem_uncompacted(prepared: Prepared, said: _Said, fact: Fact) -> str | None:
+    requests = prepared.segments[fact.segment].requests
+    position = next(item.recorded.position for item in requests if item.index == fact.judged_at)
+    verdict = verdict_on(fact, [sightings for at, sightings in said if at < position])
     if verdict == "kept":
         return None
     return f"the uncompacted input at request {fact.judged_at} has it {verdict}"

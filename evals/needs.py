@@ -102,17 +102,16 @@ class ReferenceIndex:
         """Yield each needed reference of a text once."""
         plain = _ESCAPED_BREAK.sub(" ", text) if "\\" in text else text
         words = frozenset(_WORD.findall(plain))
-        hits = self._gate & words
-        if not hits and not self._wordless:
-            return
-        references = extract_references(text)
-        for word in hits:
-            for reference, needed in self._by_word[word]:
-                if needed <= words and matches(reference, text, references):
-                    yield reference
-        for reference in self._wordless:
-            if matches(reference, text, references):
-                yield reference
+        candidates = [
+            reference
+            for word in self._gate & words
+            for reference, needed in self._by_word[word]
+            if needed <= words
+        ]
+        candidates += self._wordless
+        if candidates:
+            references = extract_references(text)
+            yield from (item for item in candidates if matches(item, text, references))
 
 
 def _words_of(reference: Reference) -> list[str]:
