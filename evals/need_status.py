@@ -12,11 +12,12 @@ from functools import lru_cache
 from statistics import fmean
 from typing import Any, Final, Literal
 
-from compaction.history import Entries, Entry, History, common_prefix
+from compaction.history import Entries, Entry, History
 from compaction.messages import Message
 from compaction.pairing import Pairing
 from compaction.strategy import Promises
-from evals.needs import Need, NeedSet, held_text, without_line_numbers
+from compaction.tiers.growing import equal_prefix
+from evals.needs import Need, NeedSet, held_text, holds_quote
 from evals.references import Reference, extract_references, lines_with, matches
 from evals.replay import Step
 
@@ -143,7 +144,7 @@ class NeedScorer:
         if any(self._shown.is_whole(at) for at in holders):
             return "visible_source"
         edited = (self._shown.edited_text(at, step.view.entries) for at in holders)
-        if any(text is not None and need.value in without_line_numbers(text) for text in edited):
+        if any(text is not None and holds_quote(need.value, text) for text in edited):
             return "visible_source"
         if self._is_recoverable(need, step):
             return "recoverable"
@@ -176,7 +177,7 @@ class _Shown:
         self._pairing = Pairing()
 
     def exchange(self, entries: Entries) -> None:
-        same = common_prefix(self._entries, entries)
+        same = equal_prefix(self._entries, entries)
         for position in range(same, len(self._entries)):
             self._take(self._entries[position], position, is_there=False)
         for position in range(same, len(entries)):
@@ -254,7 +255,7 @@ def is_read_only(tool_name: str) -> bool:
 
 def _holds(need: Need, text: str) -> bool:
     if need.reference is None:
-        return need.value in without_line_numbers(text)
+        return holds_quote(need.value, text)
     return matches(need.reference, text, extract_references(text))
 
 

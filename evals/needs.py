@@ -6,6 +6,7 @@ under a strategy is `evals.need_status`. Definitions: DESIGN section 8.
 
 import json
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +16,7 @@ from typing import Final, Literal
 
 from compaction.messages import INSTRUCTION_ROLES, Message, canonical_json, digest_of
 from evals.prepare import Prepared, PreparedSegment
+from evals.reference_tokens import ESCAPE
 from evals.references import Reference, extract_references, matches
 
 NeedKind = Literal["need", "pinned", "derived", "reread", "quote", "derived_quote"]
@@ -32,7 +34,6 @@ MIN_QUOTE_CHARS: Final = 12
 
 _QUOTE_KEYS: Final = frozenset({"old_string", "old_str", "oldText", "old_text", "search"})
 _LINE_NUMBER: Final = re.compile(r"(?m)^[ \t]*\d{1,6}(?:→|\t|[|:] ?)")
-_ESCAPED_BREAK: Final = re.compile(r"\\[nrt]")
 _WORD: Final = re.compile(r"[A-Za-z0-9_]+")
 
 
@@ -49,7 +50,7 @@ class Need:
     gap: int
     """Requests since the last earlier message that holds it; 1 if that has just arrived."""
     sources: tuple[int, ...]
-    """Earlier tool results and user messages that hold it."""
+    """Earlier tool results and user messages that hold it; of a pinned one instructions too."""
     others: tuple[int, ...]
     """Earlier messages of the assistant that hold it."""
 
@@ -100,8 +101,7 @@ class ReferenceIndex:
 
     def found_in(self, text: str) -> Iterator[Reference]:
         """Yield each needed reference of a text once."""
-        plain = _ESCAPED_BREAK.sub(" ", text) if "\\" in text else text
-        words = frozenset(_WORD.findall(plain))
+        words = _all_words(text)
         candidates = [
             reference
             for word in self._gate & words
@@ -112,6 +112,14 @@ class ReferenceIndex:
         if candidates:
             references = extract_references(text)
             yield from (item for item in candidates if matches(item, text, references))
+
+
+def _all_words(text: str) -> frozenset[str]:
+    """Return the words of a text, as it stands and with escapes read as spaces."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    words = frozenset(_WORD.findall(text))
+    return words.union(_WORD.findall(ESCAPE.sub(" ", text))) if "\\" in text else words
 
 
 def _words_of(reference: Reference) -> list[str]:
@@ -172,6 +180,11 @@ def decoded(arguments: str) -> str:
     except ValueError:
         return arguments
     return "\n".join(_strings(value))
+
+
+def holds_quote(quote: str, text: str) -> bool:
+    """Whether quoted bytes stand in a text, as it is or behind the line numbers of a viewer."""
+    return quote in text or quote in without_line_numbers(text)
 
 
 def without_line_numbers(text: str) -> str:
@@ -247,6 +260,8 @@ class _SegmentNeeds:
                 kind = "derived"
             elif reference in repeated:
                 kind = "reread"
+            if kind == "pinned":
+                sources = tuple(at for at in earlier if not self._is_own(at))
             if sources or kind != "need":
                 gap = self._gap(earlier[-1], position)
                 yield Need(kind, reference.value, reference, request, gap, sources, others)
@@ -270,7 +285,8 @@ class _SegmentNeeds:
         return bisect_left(self._positions, position) - first_to_see + 1
 
     def _holds_quote(self, at: int, quote: str) -> bool:
-        return quote in _quotable(self._segment.history[at])
+        message = self._segment.history[at]
+        return quote in message.text or quote in _quotable(message)
 
     def _is_source(self, at: int) -> bool:
         message = self._segment.history[at]
@@ -288,7 +304,8 @@ class _SegmentNeeds:
         ]
         if not repeated:
             return frozenset()
-        fresh = [message.text, *(c.arguments for c in message.tool_calls if c not in repeated)]
+        others = (call for call in message.tool_calls if call not in repeated)
+        fresh = [message.text, *(decoded(call.arguments) for call in others)]
         inside = frozenset().union(*(extract_references(decoded(c.arguments)) for c in repeated))
         return inside - frozenset().union(*map(extract_references, fresh))
 
