@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeGuard
 
-from compaction.history import Entries, History, Measure, View
+from compaction.history import Entries, History, Measure, View, equal_prefix
 from compaction.llm import ModelCall, ModelReply, Steps, Usage
 from compaction.strategy import (
     CompactionEvent,
@@ -18,7 +18,7 @@ from compaction.strategy import (
     Request,
     Tier,
 )
-from compaction.tiers.growing import Pass, Resumable, equal_prefix
+from compaction.tiers.growing import Pass, Resumable
 from compaction.tokens import RunningTotal
 from compaction.triggers import Always, Situation, Trigger
 

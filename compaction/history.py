@@ -225,12 +225,14 @@ class View:
         return common_prefix(previous.entries, self.entries)
 
 
-def common_prefix(before: Entries, after: Entries) -> int:
-    """Return how many leading messages are equal.
+def equal_prefix(before: Entries, after: Entries) -> int:
+    """Return how many leading entries are equal, origins included.
 
     Entries that no edit touched are the same objects, so whole blocks compare at the speed of a
-    memory comparison; only from the first other object on are messages compared one by one.
+    memory comparison.
     """
+    if before == after[: len(before)]:
+        return len(before)
     same, differs = 0, min(len(before), len(after)) + 1
     while differs - same > 1:
         middle = (same + differs) // 2
@@ -238,6 +240,12 @@ def common_prefix(before: Entries, after: Entries) -> int:
             same = middle
         else:
             differs = middle
+    return same
+
+
+def common_prefix(before: Entries, after: Entries) -> int:
+    """Return how many leading messages are equal, whatever their origins."""
+    same = equal_prefix(before, after)
     pairs = zip(before[same:], after[same:], strict=False)
     return same + sum(1 for _ in takewhile(lambda pair: pair[0].message == pair[1].message, pairs))
 

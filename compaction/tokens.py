@@ -134,8 +134,9 @@ class RunningTotal:
         self._entries: Entries = ()
         self._sums: list[int] = [0]
 
-    def total(self, entries: Entries) -> int:
-        same = common_prefix(self._entries, entries)
+    def total(self, entries: Entries, *, unchanged: int | None = None) -> int:
+        """Return the size of a view; `unchanged` leading entries, if the caller knows that."""
+        same = common_prefix(self._entries, entries) if unchanged is None else unchanged
         del self._sums[same + 1 :]
         for entry in entries[same:]:
             self._sums.append(self._sums[-1] + self._measure.count(entry.message))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from compaction.history import Entries, History, Spans, common_prefix, merge_spans
+from compaction.history import Entries, History, Spans, equal_prefix, merge_spans
 
 Fate = Literal["whole", "edited", "summarised", "gone"]
 FATE_CODES: Final[dict[Fate, str]] = {
@@ -28,10 +28,13 @@ class FateTracker:
         A message without a change was sent whole from its arrival to the end.
         """
 
-    def see(self, history: History, entries: Entries, request: int) -> None:
+    def see(
+        self, history: History, entries: Entries, request: int, *, unchanged: int | None = None
+    ) -> None:
+        """Take in a view; `unchanged` leading entries are as before, if the caller knows that."""
         arrived = range(len(self._fates), len(history))
         self._fates.extend("whole" for _ in arrived)
-        same = common_prefix(self._entries, entries)
+        same = equal_prefix(self._entries, entries) if unchanged is None else unchanged
         before, after = _Shown(self._entries[same:]), _Shown(entries[same:])
         # A marker for thousands of messages grows by a few: only those few are looked at.
         moved = (*_difference(before.spans, after.spans), *_difference(after.spans, before.spans))

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from compaction.history import Entries, Entry, History, View, common_prefix
+from compaction.history import Entries, Entry, History, View, common_prefix, equal_prefix
 from compaction.messages import INSTRUCTION_ROLES
 from compaction.pairing import Pairing, pair
 from compaction.strategy import Promises
-from compaction.tiers.growing import equal_prefix
 from compaction.tiers.results import original_text
 
 
@@ -67,6 +66,7 @@ class Checker:
         history: History,
         view: View,
         *,
+        unchanged: int | None = None,
         twin: View | None = None,
         tokens_before: float | None = None,
         tokens_after: float | None = None,
@@ -74,10 +74,11 @@ class Checker:
     ) -> list[Violation]:
         """Return what is broken at this request.
 
-        `history` extends the one before. Sizes, twin and `recover` are checked if given.
+        `history` extends the one before. `unchanged` leading entries equal those of the view
+        before, if the caller knows that. Sizes, twin and `recover` are checked if given.
         """
         touched = self._learn(history)
-        same = equal_prefix(self._entries, view.entries)
+        same = equal_prefix(self._entries, view.entries) if unchanged is None else unchanged
         added = view.entries[same:]
         touched |= self._exchange(same, view.entries)
         for caller in touched:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, overload, runtime_checkable
 
-from compaction.history import Entries, View
+from compaction.history import Entries, View, equal_prefix
 from compaction.messages import Message
 from compaction.pairing import result_key
 from compaction.strategy import Context
@@ -137,17 +137,3 @@ class MessagesOf(Sequence[Message]):
         if isinstance(index, slice):
             return [entry.message for entry in self._entries[index]]
         return self._entries[index].message
-
-
-def equal_prefix(before: Entries, after: Entries) -> int:
-    """Return how many leading entries are equal, origins included."""
-    if before == after[: len(before)]:
-        return len(before)
-    same, differs = 0, min(len(before), len(after)) + 1
-    while differs - same > 1:
-        middle = (same + differs) // 2
-        if before[same:middle] == after[same:middle]:
-            same = middle
-        else:
-            differs = middle
-    return same

@@ -3,11 +3,20 @@
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from compaction.history import Entries, Entry, Origin, Spans, View, merge_spans, spans_of
+from compaction.history import (
+    Entries,
+    Entry,
+    Origin,
+    Spans,
+    View,
+    equal_prefix,
+    merge_spans,
+    spans_of,
+)
 from compaction.messages import Message
 from compaction.pairing import safe_cut_after, safe_cut_before
 from compaction.strategy import CompactionEvent, Context
-from compaction.tiers.growing import MessagesOf, Pass, equal_prefix
+from compaction.tiers.growing import MessagesOf, Pass
 
 SNIPPED_MARKER: Final = "[snipped {count} messages]"
 
