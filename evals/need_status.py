@@ -16,7 +16,6 @@ from compaction.history import Entries, Entry, History
 from compaction.messages import Message
 from compaction.pairing import Pairing
 from compaction.strategy import Promises
-from compaction.tiers.growing import equal_prefix
 from evals.needs import Need, NeedSet, held_text, holds_quote
 from evals.references import Reference, extract_references, lines_with, matches
 from evals.replay import Step
@@ -83,7 +82,7 @@ class NeedScorer:
         if step.request.segment != self._segment:
             self._segment = step.request.segment
             self._shown = _Shown(self._needs)
-        self._shown.exchange(step.view.entries)
+        self._shown.exchange(step.view.entries, step.unchanged)
         for need in self._needs.by_request.get(step.request.index, ()):
             self._judged.append((need, self._status(need, step)))
 
@@ -176,8 +175,8 @@ class _Shown:
         self._found: dict[Message, tuple[Reference, ...]] = {}
         self._pairing = Pairing()
 
-    def exchange(self, entries: Entries) -> None:
-        same = equal_prefix(self._entries, entries)
+    def exchange(self, entries: Entries, same: int) -> None:
+        """Replace all entries from `same` on."""
         for position in range(same, len(self._entries)):
             self._take(self._entries[position], position, is_there=False)
         for position in range(same, len(entries)):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compaction.errors import CompactionError, StrategyError
-from compaction.history import History, View, common_prefix
+from compaction.history import History, View, equal_prefix
 from compaction.llm import ChatModel, ModelCall, ModelReply, Usage, drive
 from compaction.store import MemoryStore
 from compaction.strategy import Compactor, Context, Request, Strategy
@@ -29,7 +29,7 @@ class Step:
     twin: View
     """The view of a second compactor, started and fed the same: equal if deterministic."""
     unchanged: int
-    """Leading entries equal to those of the step before; 0 at the start of a segment."""
+    """Leading entries equal to those of the step before, origins included; 0 at the start."""
     tokens: float
     """Input tokens of the view, calibrated."""
     compactor: Compactor
@@ -97,10 +97,10 @@ def _replay_segment(
             raise StrategyError(f"request {request.index}: out of time; raise --timeout")
         try:
             view, twin = (drive(each.steps(history, asked), remembering) for each in pair)
-            counted = running.total(view.entries) + prepared.fixed_tokens
+            unchanged = equal_prefix(previous.entries, view.entries)
+            counted = running.total(view.entries, unchanged=unchanged) + prepared.fixed_tokens
             tokens = segment.calibration.size(counted)
             usage = Usage(round(tokens), request.output_tokens)
-            unchanged = common_prefix(previous.entries, view.entries)
             yield Step(request, segment, history, view, twin, unchanged, tokens, pair[0])
             for each in pair:
                 each.record_usage(usage)

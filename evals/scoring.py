@@ -85,7 +85,7 @@ def score(
         number = step.request.segment
         checker = checkers.setdefault(number, Checker(promises))
         tracker = trackers.setdefault(number, FateTracker(step.segment.first_message))
-        tracker.see(step.history, step.view.entries, step.request.index)
+        tracker.see(step.history, step.view.entries, step.request.index, unchanged=step.unchanged)
         needs.see(step)
         facts.see(step, tracker)
         totals.add(
@@ -93,6 +93,7 @@ def score(
             checker.see(
                 step.history,
                 step.view,
+                unchanged=step.unchanged,
                 twin=step.twin,
                 tokens_before=step.request.tokens,
                 tokens_after=step.tokens,
