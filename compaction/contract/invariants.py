@@ -54,12 +54,17 @@ class Checker:
         self._pairing = Pairing()
         self._entries: Entries = ()
         self._twin: Entries = ()
+        self._agreed = 0
+        """Leading entries in which the view and its twin were equal at the request before."""
+        self._highest: list[int] = []
+        """For each position of the view, the highest history index that stands up to there."""
         self._position_of: dict[int, int] = {}
         self._written: set[int] = set()
         """Positions of generated entries that hold calls or results."""
         self._structural: dict[int, list[Violation]] = {}
         """Faults that persist until the messages concerned change, by calling message."""
         self._misplaced: dict[int, Violation] = {}
+        self._unresolved: dict[int, Violation] = {}
 
     def see(
         self,
@@ -79,7 +84,6 @@ class Checker:
         """
         touched = self._learn(history)
         same = equal_prefix(self._entries, view.entries) if unchanged is None else unchanged
-        added = view.entries[same:]
         touched |= self._exchange(same, view.entries)
         for caller in touched:
             if faults := list(self._check_group(caller, view)):
@@ -91,10 +95,13 @@ class Checker:
         found += self._check_written(view)
         found += self._check_promises(history, view)
         if recover is not None and self._promises.recoverable:
-            found += _check_handles(history, added, same, recover)
+            self._unresolved.update(_check_handles(history, view.entries[same:], same, recover))
+            found += self._unresolved.values()
         if tokens_before is not None and tokens_after is not None and not self._promises.grows:
             found += _check_size(tokens_before, tokens_after)
-        if twin is not None and self._promises.deterministic:
+        if twin is None:
+            self._agreed = 0
+        elif self._promises.deterministic:
             found += self._check_twin(view, twin, same)
         self._entries = view.entries
         return found
@@ -114,14 +121,17 @@ class Checker:
         for position in range(same, len(self._entries)):
             index = _index_of(self._entries[position])
             self._misplaced.pop(position, None)
+            self._unresolved.pop(position, None)
             self._written.discard(position)
             if index is not None and self._position_of.get(index) == position:
                 del self._position_of[index]
                 touched |= self._callers_of(index)
-        last = self._last_index_before(same)
+        del self._highest[same:]
+        highest = self._highest[-1] if self._highest else -1
         for position in range(same, len(entries)):
             entry = entries[position]
             index = _index_of(entry)
+            self._highest.append(max(highest, -1 if index is None else index))
             if index is None:
                 if entry.message.tool_calls or entry.message.is_result:
                     self._written.add(position)
@@ -129,19 +139,12 @@ class Checker:
             if index in self._position_of:
                 self._misplace("nothing_stands_twice", position, index)
                 continue
-            if index < last:
+            if index < highest:
                 self._misplace("order_is_kept", position, index)
-            last = max(last, index)
+            highest = max(highest, index)
             self._position_of[index] = position
             touched |= self._callers_of(index)
         return touched
-
-    def _last_index_before(self, position: int) -> int:
-        for at in range(position - 1, -1, -1):
-            index = _index_of(self._entries[at])
-            if index is not None:
-                return index
-        return -1
 
     def _misplace(self, rule: str, position: int, index: int) -> None:
         self._misplaced[position] = _violation(
@@ -160,7 +163,6 @@ class Checker:
         at = self._position_of.get(caller)
         calls = set(view.entries[at].message.tool_calls) if at is not None else set()
         shown: list[int] = []
-        missing: list[int] = []
         for result in results:
             place = self._position_of.get(result)
             call = self._pairing.call_of[result][1]
@@ -175,14 +177,13 @@ class Checker:
                         "/tool_call_id",
                     )
             elif called and at is not None:
-                missing.append(result)
                 yield _violation(
                     "calls_stay_paired",
                     at,
                     f"the call of {call.name} ({call.call_id!r}) has lost its result",
                     "/tool_calls",
                 )
-        if shown and (missing or at is None) and len(results) > 1:
+        if shown and len(results) > 1 and (at is None or len(shown) < len(results)):
             yield _violation(
                 "batches_stay_whole",
                 shown[0],
@@ -234,8 +235,9 @@ class Checker:
     def _check_twin(self, view: View, twin: View, same: int) -> Iterator[Violation]:
         twin_same = common_prefix(self._twin, twin.entries)
         self._twin = twin.entries
-        start = min(same, twin_same)
+        start = min(same, twin_same, self._agreed)
         equal = start + common_prefix(view.entries[start:], twin.entries[start:])
+        self._agreed = equal
         if equal < max(len(view), len(twin)):
             yield _violation(
                 "is_deterministic", equal, "a second run of the same conversation differs here"
@@ -267,22 +269,24 @@ def _check_system(history: History, view: View) -> Iterator[Violation]:
         if message.role not in INSTRUCTION_ROLES:
             return
         if index >= len(view) or view.entries[index].message != message:
-            yield _violation("system_is_kept", index, f"message {index} is gone or changed")
+            position = index if index < len(view) else -1
+            yield _violation("system_is_kept", position, f"message {index} is gone or changed")
 
 
 def _check_handles(
     history: History, added: Iterable[Entry], start: int, recover: Callable[[str], str | None]
-) -> Iterator[Violation]:
+) -> Iterator[tuple[int, Violation]]:
     for position, entry in enumerate(added, start):
         handle, index = entry.origin.handle, entry.origin.first
         if handle is None or index < 0:
             continue
         if handle not in entry.message.text:
-            yield _violation("handles_resolve", position, f"handle {handle!r} is not in the text")
+            fault = f"handle {handle!r} is not in the text"
         elif recover(handle) != original_text(history[index]):
-            yield _violation(
-                "handles_resolve", position, f"handle {handle!r} does not give back the original"
-            )
+            fault = f"handle {handle!r} does not give back the original"
+        else:
+            continue
+        yield position, _violation("handles_resolve", position, fault)
 
 
 def _check_size(before: float, after: float) -> Iterator[Violation]:
