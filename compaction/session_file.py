@@ -67,7 +67,7 @@ class SessionFile:
         Raises:
             SessionError: it could not be written, or something else wrote to the file.
         """
-        text = json.dumps(record, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(record, ensure_ascii=False)
         line = (b"" if self._ends_whole else b"\n") + text.encode("utf-8", "surrogatepass") + b"\n"
         try:
             self._set_torn_line_aside()

@@ -10,10 +10,9 @@ from compaction.systems.my_pi_agent import (
     SUMMARIZATION_SYSTEM_PROMPT,
     MyPiAgent,
     estimate_tokens,
-    extract_summary,
 )
 from compaction.systems.my_pi_agent_cut import find_cut, find_cut_as_printed
-from compaction.systems.my_pi_agent_prompts import SECTIONS, extract_summary_as_printed
+from compaction.systems.my_pi_agent_prompts import SECTIONS
 from tests.pi_cases import GOOD_REPLY, SUMMARY, chat, one_order, start, system, tool_round
 
 OFF = 10**9
@@ -271,26 +270,6 @@ def test_the_last_user_message_can_be_kept() -> None:
 
     assert view.messages[2] == messages[1]
     assert view.events[-1].outcome == "applied"
-
-
-EXTRACTIONS = [
-    ("plain", "plain", "plain"),
-    ("<analysis>a</analysis><summary> s </summary>", "s", "s"),
-    ("<analysis>a</analysis>no tags", "no tags", "no tags"),
-    ("<analysis><summary>draft</summary></analysis><summary>s</summary>", "s", "draft"),
-    ("<analysis>never closed <summary>s</summary>", "s", "s"),
-    ("<analysis>never closed", "", "<analysis>never closed"),
-    ("<analysis>a</analysis><summary>never closed", "never closed", "<summary>never closed"),
-    ("<summary>we strip <analysis> here</summary>", "we strip <analysis> here", None),
-    ("<summary>the tag </summary> ends it</summary>", "the tag </summary> ends it", "the tag"),
-    ("Sure:<summary>s</summary>Anything else?", "s", "s"),
-]
-
-
-@pytest.mark.parametrize(("reply", "sound", "printed"), EXTRACTIONS)
-def test_the_summary_is_read_out_of_the_reply(reply: str, sound: str, printed: str | None) -> None:
-    assert extract_summary(reply) == sound
-    assert extract_summary_as_printed(reply) == (sound if printed is None else printed)
 
 
 def test_the_extraction_of_the_printed_code_can_be_asked_for() -> None:
