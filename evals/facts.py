@@ -193,6 +193,9 @@ class FactScorer:
         text = step.compactor.recover(handle) if handle is not None else None
         if text is None:
             return False
+        original = step.history[fact.stated_at]
+        if text == original.text:
+            return verdict_on(fact, self._facts.said_in([original])) == "kept"
         return self._facts.index.sightings(text).get(fact.id) == "kept"
 
 

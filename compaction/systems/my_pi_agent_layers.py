@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 _TEXT: Final = CharCounter()
+_SMALL_SNIP: Final = 8
+"""With so few messages to snip, whether the marker pays is judged on what L1 itself sees."""
 
 
 class RecordChars:
@@ -66,6 +68,7 @@ class FreeLayers:
         offload = settings.offload_tier()
         self._offload = Stage(offload) if offload else None
         self._micro = Stage(settings.micro_tier())
+        self._window_micro = Stage(settings.micro_tier())
         self._snip_tier = settings.snip_tier()
         self._snip = Stage(self._snip_tier)
         self._summary: tuple[SummaryCache, Entry] | None = None
@@ -80,8 +83,7 @@ class FreeLayers:
         system = leading_instructions(offloaded.entries)
         last_user = history.last_user_position() if self._settings.keep_last_user else None
         if cache is None:
-            snipped = self._snipped(offloaded, system, last_user)
-            return self._micro.run(snipped, self._context)
+            return self._without_summary(offloaded, system, last_user)
         rest = self._rest(history, offloaded, cache)
         hoisted: Entries = ()
         if last_user is not None and last_user < cache.covered:
@@ -89,6 +91,31 @@ class FreeLayers:
         front = (*offloaded.entries[:system], self._summary_entry(cache, system), *hoisted)
         joined = View(front + rest.entries, offloaded.events + rest.events)
         return self._snipped(joined, len(front), last_user)
+
+    def _without_summary(self, offloaded: View, system: int, last_user: int | None) -> View:
+        """Apply L1, then L2.
+
+        Where the tail of L1 holds all results that L2 spares, the two may change places. L2 then
+        works on the growing history and not on a window that moves at each request, which costs a
+        tenth.
+        """
+        margin = self._settings.max_messages + _SMALL_SNIP
+        if len(offloaded) > margin:
+            snipped = self._snipped(self._micro.run(offloaded, self._context), system, last_user)
+            if self._spared_in_tail(snipped):
+                return snipped
+        snipped = self._snipped(offloaded, system, last_user)
+        return self._window_micro.run(snipped, self._context)
+
+    def _spared_in_tail(self, snipped: View) -> bool:
+        needed = self._settings.micro_keep_recent
+        for entry in reversed(snipped.entries):
+            if needed <= 0:
+                return True
+            if entry.origin.by == SnipMiddle.name:
+                return False
+            needed -= entry.message.is_result
+        return True
 
     def _rest(self, history: History, offloaded: View, cache: SummaryCache) -> View:
         """Return what follows the summary; as printed, L2 and L3 leave the retained tail alone."""
