@@ -46,7 +46,7 @@ def _answer(run: Run, provenance: str) -> str:
 def _recommendation(line: Mapping[str, Any]) -> str:
     reach, difference = estimate_of(line, "reach"), estimate_of(line, "reach_difference")
     text = (
-        f"{clean(line['label'])} keeps most of the settings that beat truncation: it saves "
+        f"{clean(line['label'])} keeps the most among the settings that beat truncation: it saves "
         f"{percent(line['saving_ratio'])} % of the input tokens and reaches "
         f"{percent(reach.mean)} % of the needs{_interval(reach)}, {points(difference.mean)} points "
         f"against truncation at the same saving{_interval(difference)}; n = "

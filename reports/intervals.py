@@ -5,7 +5,8 @@ Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 13 (perce
 """
 
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Any, Final
 
 import pandas as pd
 
@@ -57,9 +58,18 @@ def _interval(sums: pd.Series, counts: pd.Series) -> tuple[float | None, float |
     n = len(sums)
     if n < MIN_CLUSTERS:
         return None, None
-    drawn = pd.Series(range(n)).sample(n * DRAWS, replace=True, random_state=SEED).to_numpy()
-    totals = sums.to_numpy(dtype=float)[drawn].reshape(DRAWS, n).sum(axis=1)
-    sizes = counts.to_numpy(dtype=float)[drawn].reshape(DRAWS, n).sum(axis=1)
-    means = pd.Series(totals / sizes)
+    means = pd.Series(_totals(sums) / (_totals(counts) if counts.ne(1).any() else n))
     edge = (1 - LEVEL) / 2
     return float(means.quantile(edge)), float(means.quantile(1 - edge))
+
+
+def _totals(values: pd.Series) -> Any:
+    """Return the total of each draw, as an array of `DRAWS` numbers."""
+    n = len(values)
+    return values.to_numpy(dtype=float).take(_draws(n)).reshape(DRAWS, n).sum(axis=1)
+
+
+@lru_cache(maxsize=2)
+def _draws(n: int) -> Any:
+    """Return `DRAWS` times n positions below n, one draw after the other; the same every time."""
+    return pd.Series(range(n)).sample(n * DRAWS, replace=True, random_state=SEED).to_numpy("int32")

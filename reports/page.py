@@ -144,7 +144,7 @@ def _shown_cell(run: Run, provenance: str) -> Mapping[str, Any] | None:
 def _transcript_lines(run: Run, provenance: str, labels: Sequence[str]) -> Iterator[TranscriptLine]:
     rows = run.rows[run.rows["provenance"] == provenance]
     scored = rows[rows["scored"]].groupby(["key", "label"])[["reach", "saving_fraction"]].mean()
-    known = {key: (line["reach"], line["saving_fraction"]) for key, line in scored.iterrows()}
+    known = {key: (reach, saved) for key, reach, saved in scored.itertuples(name=None)}
     failed = set(rows.loc[~rows["scored"], ["key", "label"]].itertuples(index=False, name=None))
     of_each = transcripts(run)
     for key, line in of_each[of_each["provenance"] == provenance].iterrows():

@@ -123,3 +123,58 @@ def _truncate(transcript: str, points: list[tuple[float, float]], **columns: Any
         )
         for step, (saving, reach) in enumerate(points)
     ]
+
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "a`b|c",
+    "\u202eevil\u2066",
+    "\x1b[31mred\x07",
+    "{{ 7 * 7 }}",
+    "x" * 1_000_000,
+)
+"""Names that somebody else chose."""
+
+
+def hostile_rows() -> list[Row]:
+    """Return every hostile name as label, as transcript and as error."""
+    good = [
+        row(
+            name,
+            name,
+            saving=0.5,
+            reach=0.5,
+            cell_id=f"good-{at}",
+            violations=1,
+            violated={name[:200]: 1},
+        )
+        for at, name in enumerate(HOSTILE)
+    ]
+    bad = [failed(name, "x", name, cell_id=f"bad-{at}") for at, name in enumerate(HOSTILE)]
+    return good + bad
+
+
+def small_sidecar() -> dict[str, Any]:
+    """Return a sidecar of four requests: message 1 is edited from request 2, gone from 3."""
+    return {
+        "requests": {
+            "before": [10, 20, 30, 40],
+            "after": [10, 20, 25, 20],
+            "first_message": [0],
+            "segment": [0, 0, 0, 0],
+            "position": [2, 4, 5, 7],
+        },
+        "fate_codes": {"whole": "w", "edited": "e", "summarised": "s", "gone": "-"},
+        "fates": [[1, 2, "e"], [1, 3, "-"], [2, 3, "s"], [3, 3, "s"]],
+        "needs": {
+            "columns": ["digest", "class", "kind", "request", "gap", "status"],
+            "rows": [
+                ["d1", "path", "need", 3, 4, "lost"],
+                ["d2", "path", "need", 3, 4, "lost"],
+                ["d3", "path", "need", 2, 4, "restated"],
+                ["d4", "quote", "quote", 1, 4, "lost"],
+            ],
+        },
+        "violations": [],
+    }

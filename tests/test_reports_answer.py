@@ -30,7 +30,7 @@ def many(n: int, reach: float, **columns) -> list:
 def test_the_best_of_those_that_beat_truncation_is_named(tmp_path):
     text = answer_of(tmp_path, small_rows())
 
-    assert "xun(k=2) keeps most" in text
+    assert "xun(k=2) keeps the most" in text
     assert "saves 20.0 %" in text
     assert "reaches 80.0 % of the needs, +5.0 points against truncation" in text
     assert "n = 2 transcripts" in text

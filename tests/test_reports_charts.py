@@ -1,0 +1,108 @@
+"""Points, front and context timeline, before anything draws them."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from reports.charts import front, pareto, pareto_points, truncation_line
+from reports.frames import Run, load
+from reports.timeline import MAX_AREAS, Area, areas, lost_needs, timeline
+from tests.reports_cases import row, small_rows, small_sidecar, write_run
+
+
+@pytest.fixture
+def small(tmp_path) -> Run:
+    return load(write_run(tmp_path / "run", small_rows()))
+
+
+def test_every_engaged_setting_is_a_point_with_its_numbers(small):
+    points = pareto_points(small, "recorded").set_index("setting")
+
+    assert set(points.index) == {"xun(k=2)", "mine.py:shrink", "idle", "drop_all"}
+    xun = points.loc["xun(k=2)"]
+    assert (xun["saved"], xun["reach"]) == (20.0, 80.0)
+    assert (xun["reach_text"], xun["difference_text"]) == ("80.0 (2)", "+5.0 (2)")
+
+
+def test_the_front_holds_what_nothing_beats_in_both():
+    points = pd.DataFrame(
+        [(10, 90), (20, 90), (30, 50), (40, 60), (40, 55), (90, 10)], columns=["saved", "reach"]
+    )
+
+    kept = front(points)
+
+    assert list(kept.itertuples(index=False, name=None)) == [(20, 90), (40, 60), (90, 10)]
+
+
+def test_the_line_of_truncation_starts_where_nothing_is_saved(small):
+    line = truncation_line(small, "recorded")
+
+    # The smallest size saves 800 of 1,000 and 600 of 3,000 tokens and reaches 0.4 and 0.6.
+    assert tuple(line.iloc[0]) == (0.0, 100.0)
+    assert tuple(line.iloc[-1]) == (35.0, 50.0)
+
+
+def test_without_a_strategy_that_engaged_there_is_no_chart(tmp_path):
+    rows = [row("a", "x", saving=0.0, reach=1.0), row("a", "y", saving=0.5)]
+
+    assert pareto(load(write_run(tmp_path / "run", rows))) is None
+    assert pareto(load(write_run(tmp_path / "empty", []))) is None
+
+
+def test_a_chart_is_the_same_json_twice(small):
+    first, second = pareto(small).to_dict(), pareto(small).to_dict()
+
+    assert json.dumps(first) == json.dumps(second)
+
+
+def test_a_message_is_whole_from_its_arrival_until_its_first_change():
+    found = areas(small_sidecar())
+
+    assert sorted(found) == [
+        Area(0, 1, 0, 4, "whole"),
+        Area(1, 2, 0, 2, "whole"),
+        Area(1, 2, 2, 3, "edited"),
+        Area(1, 2, 3, 4, "gone"),
+        Area(2, 4, 1, 3, "whole"),
+        Area(2, 4, 3, 4, "summarised"),
+        Area(4, 5, 2, 4, "whole"),
+        Area(5, 7, 3, 4, "whole"),
+    ]
+
+
+def test_the_messages_of_a_later_segment_begin_there():
+    sidecar = {
+        "requests": {"first_message": [0, 5], "segment": [0, 1], "position": [2, 7]},
+        "fate_codes": {},
+        "fates": [],
+    }
+
+    assert areas(sidecar) == [Area(0, 2, 0, 1, "whole"), Area(5, 7, 1, 2, "whole")]
+
+
+def test_only_needs_that_were_lost_are_crosses():
+    assert lost_needs(small_sidecar()) == [{"request": 3, "message": 7, "lost": 2}]
+
+
+def test_a_long_timeline_is_drawn_coarser():
+    n = 3 * MAX_AREAS
+    sidecar = {
+        "requests": {
+            "first_message": [0],
+            "segment": [0] * n,
+            "position": list(range(1, n + 1)),
+        },
+        "fate_codes": {},
+        "fates": [],
+    }
+
+    found = areas(sidecar)
+
+    assert len(found) <= MAX_AREAS
+    assert found[0].first_message == 0
+    assert found[-1].end_message >= n
+
+
+def test_a_cell_without_sidecar_has_no_timeline():
+    assert timeline({}) is None

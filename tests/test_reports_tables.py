@@ -1,0 +1,172 @@
+"""The terminal table at several widths, and the Markdown report."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from reports.frames import Run, load
+from reports.tables import markdown, terminal
+from tests.reports_cases import HOSTILE, failed, hostile_rows, row, small_rows, write_run
+
+GOLDEN = Path(__file__).parent / "golden" / "report_small.md"
+
+
+@pytest.fixture
+def small(tmp_path) -> Run:
+    return load(write_run(tmp_path / "run", small_rows()))
+
+
+def printed(run: Run, width: int, **options) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, **options).print(terminal(run, width=width))
+    return out.getvalue()
+
+
+def line_with(text: str, start: str) -> str:
+    return next(line for line in text.splitlines() if line.startswith(start))
+
+
+def test_the_markdown_of_the_small_run_is_the_golden_one(small):
+    """Write the new text into the file after reading the difference."""
+    assert markdown(small) == GOLDEN.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+def test_no_line_is_wider_than_the_terminal(small, width):
+    assert max(map(len, printed(small, width).splitlines())) <= width
+
+
+def test_eighty_columns_show_saving_reach_and_truncation_with_n(small):
+    cells = line_with(printed(small, 80), "xun(k=2)").split()
+
+    assert cells[:7] == ["xun(k=2)", "20.0", "80.0", "(2)", "75.0", "+5.0", "(2)"]
+
+
+def test_a_wide_terminal_shows_every_column(small):
+    text = printed(small, 200)
+
+    for word in ("[95 %] or range", "Quotes", "Model", "Lost", "Comp"):
+        assert word in text, word
+    assert "70.0 to 90.0" in text
+
+
+def test_strategies_come_by_reach_then_saving_and_controls_last(tmp_path):
+    rows = [
+        row("a", "low", saving=0.9, reach=0.1),
+        row("a", "never", saving=0.0, reach=1.0),
+        row("a", "same_but_less", saving=0.2, reach=0.8),
+        row("a", "same", saving=0.3, reach=0.8),
+        row("a", "identity", saving=0.0, reach=1.0, is_control=True),
+    ]
+    names = ("low", "never", "same_but_less", "same", "identity")
+
+    text = printed(load(write_run(tmp_path / "run", rows)), 80)
+
+    starts = [line.split(" ")[0] for line in text.splitlines()]
+    order = [start for start in starts if start in names]
+    assert order == ["same", "same_but_less", "low", "never", "identity"]
+    between = starts[starts.index("never") : starts.index("identity")]
+    assert any(start.startswith("──") for start in between)
+
+
+def test_what_did_nothing_reads_not_engaged(small):
+    assert "not engaged" in markdown(small)
+    assert "not" in line_with(printed(small, 80), "identity").split()
+
+
+def test_the_sizes_of_truncation_are_one_line(small):
+    text = printed(small, 200)
+
+    # At 25 % of a: 1 - 0.2 * 25/40; b was not measured beyond 20 %.
+    assert "truncate, 4 sizes: reach, % (n): 87.5 (1) at 25 % saved" in text
+    assert "truncate(keep_tokens" not in text
+
+
+def test_the_head_says_what_was_run(tmp_path):
+    rows = [
+        row("a", "x", saving=0.5, reach=0.5, calibration_error_fraction=0.02),
+        row("b", "x", saving=0.5, reach=0.5, provenance="authored"),
+    ]
+
+    text = printed(load(write_run(tmp_path / "run", rows)), 200)
+
+    assert "2 transcripts (1 authored, 1 recorded), 1 setting, 40 requests, 2.0 thousand" in text
+    assert "by o200k_base" in text
+    assert "recorded usage in 1 of 2 transcripts, median error 2.0 %" in text
+
+
+def test_a_placebo_rate_is_said_only_above_two_percent(tmp_path):
+    low = load(write_run(tmp_path / "1", [row("a", "x", saving=0.5, placebo_fraction=0.02)]))
+    high = load(write_run(tmp_path / "2", [row("a", "x", saving=0.5, placebo_fraction=0.021)]))
+
+    assert "Placebo" not in markdown(low)
+    assert "Placebo rate 2.1 (1) %" in markdown(high)
+
+
+def test_a_broken_rule_is_named_with_its_first_place(tmp_path):
+    rows = [row("a", "x", saving=0.5, violations=3, violated={"calls_stay_paired": 3})]
+    run = load(write_run(tmp_path / "run", rows))
+    place = {"rule": "calls_stay_paired", "request": 7, "pointer": "/4", "explanation": "secret"}
+
+    _write_sidecar(tmp_path / "run", rows[0].cell_id, {"violations": [place]})
+
+    expected = "calls_stay_paired at 3 of 20 requests; first at request 7, /4"
+    assert expected in printed(run, 200)
+    assert expected in markdown(run)
+    assert "secret" not in markdown(run)
+
+
+def test_rules_broken_by_controls_are_not_listed(tmp_path):
+    rows = [row("a", "x", violations=3, violated={"no_growth": 3}, saving=0.5, is_control=True)]
+
+    assert "No strategy broke" in markdown(load(write_run(tmp_path / "run", rows)))
+
+
+def test_failures_are_counted_where_they_are_too_many_to_list(tmp_path):
+    rows = [failed(f"t{at}", "x", f"request {at}: no") for at in range(13)]
+
+    text = printed(load(write_run(tmp_path / "run", rows)), 80)
+
+    assert "Failed: 13" in text
+    assert text.count(": no") == 10
+    assert "and 3 more" in text
+
+
+def test_hostile_names_steer_neither_terminal_nor_markdown(tmp_path):
+    run = load(write_run(tmp_path / "run", hostile_rows()))
+
+    for text in (printed(run, 80), markdown(run)):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "\\u202e" in text
+        assert len(text) < 20_000
+    table = [line for line in markdown(run).splitlines() if line.startswith("|")]
+    assert {line.replace("\\|", "").count("|") for line in table} == {table[0].count("|")}
+
+
+def test_names_in_markdown_are_code_and_cannot_end_it(tmp_path):
+    rows = [row("a", name, saving=0.5, reach=0.5) for name in HOSTILE]
+
+    lines = markdown(load(write_run(tmp_path / "run", rows))).splitlines()
+
+    assert any(line.startswith("| `<script>alert(1)</script>` |") for line in lines)
+    assert any(line.startswith("| ``a`b\\|c`` |") for line in lines)
+
+
+def test_a_pipe_gets_plain_text(small):
+    assert "\x1b[" not in printed(small, 80)
+
+
+def test_a_run_without_rows_still_has_a_report(tmp_path):
+    run = load(write_run(tmp_path / "run", []))
+
+    assert "Nothing was measured" in markdown(run)
+    assert "No cell was run." in printed(run, 80)
+
+
+def _write_sidecar(path: Path, cell_id: str, content: dict) -> None:
+    from evals.results import RunFolder
+
+    RunFolder(path).write_sidecar(cell_id, content)
