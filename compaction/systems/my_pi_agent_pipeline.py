@@ -242,8 +242,7 @@ class PiCompactor:
             tokens_after=tokens_of(self._running.total(after.entries), self.ratio),
             messages_removed=cut.at - cut.first,
         )
-        later = tuple(one for one in after.events if one not in now.view.events)
-        return View(after.entries, (*now.view.events, applied, *later))
+        return View(after.entries, (*now.view.events, applied))
 
     def _is_smaller(self, now: _Now, after: View) -> bool:
         """Whether a summary gains anything; a raw tail may undo what L2 gained."""
