@@ -19,6 +19,7 @@ from compaction.strategy import Promises
 from evals.needs import Need, NeedSet, held_text, holds_quote
 from evals.references import Reference, extract_references, lines_with, matches
 from evals.replay import Step
+from evals.wording import informative
 
 Status = Literal[
     "visible_source", "restated", "recoverable", "mentioned", "regenerable", "undeclared", "lost"
@@ -28,11 +29,11 @@ REACHED: Final = frozenset({"visible_source", "restated", "recoverable"})
 MIN_SHARED_WORDS: Final = 3
 """Informative words that a line must share with a line of a source to restate it."""
 
-_INFORMATIVE_WORD: Final = re.compile(r"[^\W\d_]{4,}|[\u3400-\u9fff]")
-_READ_ONLY: Final = re.compile(
-    r"(?i)(^|[._-])(read|view|cat|grep|search|find|list|ls|glob|get|fetch|show|open|head|tail|stat)"
-)
-_WRITES: Final = re.compile(r"(?i)write|edit|create|delete|remove|update|set|post|send|replace")
+_NAME_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_READING: Final = "read view cat grep search find list ls glob get fetch show open head tail stat"
+_WRITING: Final = "write edit create delete remove update send replace"
+"""How a word of a tool's name begins."""
+_WRITING_WORDS: Final = frozenset({"set", "post"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +250,10 @@ class _Shown:
 
 def is_read_only(tool_name: str) -> bool:
     """Guess from its name whether a tool only reads."""
-    return bool(_READ_ONLY.search(tool_name)) and not _WRITES.search(tool_name)
+    words = [word.lower() for word in _NAME_WORD.findall(tool_name)]
+    if any(word in _WRITING_WORDS or word.startswith(tuple(_WRITING.split())) for word in words):
+        return False
+    return any(word.startswith(tuple(_READING.split())) for word in words)
 
 
 def _holds(need: Need, text: str) -> bool:
@@ -267,11 +271,11 @@ def _shares_line(reference: Reference, text: str, source: str) -> bool:
 
 @lru_cache(maxsize=16_384)
 def _restates(reference: Reference, text: str, sources: tuple[str, ...]) -> bool:
-    own = {word.lower() for word in _INFORMATIVE_WORD.findall(reference.value)}
-    known = [_informative(line) - own for source in sources for line in _lines(reference, source)]
+    own = frozenset(informative(reference.value))
+    known = [_told_by(line) - own for source in sources for line in _lines(reference, source)]
     for line in _lines(reference, text):
-        words = _informative(line) - own
-        if any(len(words & informative) >= MIN_SHARED_WORDS for informative in known):
+        words = _told_by(line) - own
+        if any(len(words & others) >= MIN_SHARED_WORDS for others in known):
             return True
     return False
 
@@ -285,14 +289,13 @@ def _lines(reference: Reference, text: str) -> list[str]:
 
 
 @lru_cache(maxsize=16_384)
-def _informative(line: str) -> frozenset[str]:
+def _told_by(line: str) -> frozenset[str]:
     """Return the words of a line that say something about its references, not the names in them.
 
     Otherwise a bare list of references would restate each by the names of its neighbours.
     """
     names = "\n".join(reference.value for reference in extract_references(line))
-    words = {word.lower() for word in _INFORMATIVE_WORD.findall(line)}
-    return frozenset(words - {word.lower() for word in _INFORMATIVE_WORD.findall(names)})
+    return frozenset(informative(line)).difference(informative(names))
 
 
 def _macro_reach(judged: Iterable[tuple[Need, Status]]) -> float | None:
