@@ -5,11 +5,13 @@ assistant message with its calls, is that entry edited; everything else was writ
 stands for what is missing around it.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 
-from compaction.history import Entries, Entry, Origin, spans_of
+from compaction.history import Entries, Entry, Origin, Spans, spans_of
 from compaction.messages import Message
+from compaction.pairing import result_key
 
 Key = Hashable
 
@@ -23,7 +25,6 @@ def align(given: Entries, returned: Sequence[Message], by: str) -> Entries:
         by: Name of the code, for the origins.
     """
     matched = _match(given, returned)
-    taken = set(matched.values())
     result: list[Entry] = []
     for position, message in enumerate(returned):
         source = matched.get(position)
@@ -33,7 +34,7 @@ def align(given: Entries, returned: Sequence[Message], by: str) -> Entries:
             result.append(given[source])
         else:
             result.append(given[source].edited(message, by))
-    return _with_spans(result, matched, given, taken, by)
+    return _with_spans(result, matched, given, by)
 
 
 def _match(given: Entries, returned: Sequence[Message]) -> dict[int, int]:
@@ -50,9 +51,10 @@ def _match_by(
     returned: Sequence[Message],
     matched: dict[int, int],
 ) -> None:
-    """Match the messages not matched yet, in order, equal keys from the last ones back.
+    """Match the messages not matched yet, equal keys from the last ones back.
 
-    From the back, because code that keeps one of several equal messages keeps the newest.
+    From the back, because code that keeps one of several equal messages keeps the newest; but in
+    the order of `given` where that is possible, because most code keeps it.
     """
     taken = set(matched.values())
     free: defaultdict[Key, list[int]] = defaultdict(list)
@@ -60,31 +62,41 @@ def _match_by(
         found = key(entry.message)
         if position not in taken and found is not None:
             free[found].append(position)
+    limit = len(given)
     for position in range(len(returned) - 1, -1, -1):
         found = key(returned[position]) if position not in matched else None
-        if found is not None and free[found]:
-            matched[position] = free[found].pop()
+        if found is not None and (places := free.get(found)):
+            # Before the limit if there is one, else -1: the last, out of order.
+            matched[position] = places.pop(bisect_left(places, limit) - 1)
+        limit = min(limit, matched.get(position, limit))
 
 
 def _call_key(message: Message) -> Key | None:
-    if message.role == "tool":
-        return ("result", message.tool_call_id)
+    if message.is_result:
+        return ("result", result_key(message))
     if message.tool_calls:
-        return ("calls", tuple(call.call_id for call in message.tool_calls))
+        return ("calls", tuple(call.call_id or call.name for call in message.tool_calls))
     return None
 
 
-def _with_spans(
-    entries: list[Entry], matched: dict[int, int], given: Entries, taken: set[int], by: str
-) -> Entries:
+def _with_spans(entries: list[Entry], matched: dict[int, int], given: Entries, by: str) -> Entries:
     """Let each run of written entries stand for the given ones missing at its place."""
-    after = -1
+    taken = set(matched.values())
+    following = sorted(taken)
+    after, spans = -1, _missing(given, taken, 0, following[0] if following else len(given))
     for position, entry in enumerate(entries):
-        if position in matched:
-            after = max(after, matched[position])
+        if position not in matched:
+            entries[position] = Entry(entry.message, Origin("generated", spans, by))
             continue
-        following = [matched[at] for at in range(position + 1, len(entries)) if at in matched]
-        stop = min((at for at in following if at > after), default=len(given))
-        missing = [given[at] for at in range(after + 1, stop) if at not in taken]
-        entries[position] = Entry(entry.message, Origin("generated", spans_of(missing), by))
+        del following[bisect_left(following, matched[position])]
+        after = max(after, matched[position])
+        if position + 1 < len(entries) and position + 1 not in matched:
+            at = bisect_right(following, after)
+            stop = following[at] if at < len(following) else len(given)
+            spans = _missing(given, taken, after + 1, stop)
     return tuple(entries)
+
+
+def _missing(given: Entries, taken: set[int], start: int, stop: int) -> Spans:
+    """Return what the given entries of a range stand for that came back nowhere."""
+    return spans_of(given[at] for at in range(start, stop) if at not in taken)

@@ -32,7 +32,7 @@ class Calibration:
     offset_tokens: float = 0.0
     """Unrecorded prefix: instructions and tool schemas that the log does not hold."""
     error_fraction: float | None = None
-    """Median absolute error on held-out requests, relative to the report; None without usage."""
+    """Median absolute error on held-out requests, relative to the report; None below two."""
     n_requests: int = 0
     """Requests with usage."""
 
@@ -43,28 +43,30 @@ class Calibration:
 def calibrate(points: Sequence[Point]) -> Calibration:
     """Fit a segment's requests, in order.
 
-    Every second request is held out for the error; the returned fit then uses all of them.
+    Every second request is held out for the error; the returned fit then uses all of them. Both
+    fits have a slope or both have none, so that the error is that of the kind of fit returned.
     """
     if not points:
         return Calibration()
-    fitted, held_out = points[0::2], points[1::2] or points
-    trial = _fit(fitted)
+    fits_slope = len(points) >= MIN_FIT_POINTS
+    fitted, held_out = points[0::2], points[1::2]
+    trial = _fit(fitted, fits_slope=fits_slope)
     errors = [
         abs(trial.size(point.counted_tokens) - point.reported_tokens) / point.reported_tokens
         for point in held_out
         if point.reported_tokens
     ]
-    fit = _fit(points)
+    fit = _fit(points, fits_slope=fits_slope)
     return Calibration(
         fit.slope, fit.offset_tokens, median(errors) if errors else None, len(points)
     )
 
 
-def _fit(points: Sequence[Point]) -> Calibration:
+def _fit(points: Sequence[Point], *, fits_slope: bool) -> Calibration:
     counted = [point.counted_tokens for point in points]
     reported = [point.reported_tokens for point in points]
     slope = 1.0
-    if len(points) >= MIN_FIT_POINTS and max(counted) > min(counted):
+    if fits_slope and max(counted) > min(counted):
         slope = linear_regression(counted, reported).slope
         slope = min(max(slope, SLOPE_RANGE[0]), SLOPE_RANGE[1])
     offset = median(y - slope * x for x, y in zip(counted, reported, strict=True))

@@ -39,8 +39,14 @@ class FateTracker:
         # A marker for thousands of messages grows by a few: only those few are looked at.
         moved = (*_difference(before.spans, after.spans), *_difference(after.spans, before.spans))
         touched = {index for start, stop in moved for index in range(start, stop)}
+        shown: _Shown | None = None
         for index in sorted(touched | before.single.keys() | after.single.keys() | {*arrived}):
-            self._note(index, after.fate_of(index), request)
+            if index in after.single or index in arrived:
+                self._note(index, after.fate_of(index), request)
+                continue
+            # What has left the changed part may still be covered by an entry before it.
+            shown = shown or _Shown(entries)
+            self._note(index, shown.fate_of(index), request)
         self._entries = entries
 
     def fate_of(self, index: int) -> Fate:

@@ -5,10 +5,12 @@ here. Whoever scores reads the steps as they come; nothing is collected in memor
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from compaction.errors import CompactionError, StrategyError
+from compaction.errors import CompactionError, ModelError, StrategyError
 from compaction.history import History, View, equal_prefix
 from compaction.llm import ChatModel, ModelCall, ModelReply, Usage, drive
 from compaction.store import MemoryStore
@@ -35,23 +37,48 @@ class Step:
     compactor: Compactor
 
 
-class RememberingModel:
-    """Gives a call it has seen before the same reply, so that a twin costs no second call."""
+Outcomes = dict[ModelCall, list[ModelReply | ModelError]]
+"""What came of each call, in the order in which it was made."""
 
-    def __init__(self, model: ChatModel) -> None:
+
+class RememberingModel:
+    """Gives a compactor the outcomes that its twin had, so that a twin costs no second call.
+
+    The n-th time a call is made, its n-th outcome is given, failures too: a retry is a real one,
+    and a twin fares no better than the first.
+    """
+
+    def __init__(self, model: ChatModel, outcomes: Outcomes) -> None:
         self.name = model.name
         self._model = model
-        self._replies: dict[ModelCall, ModelReply] = {}
+        self._outcomes = outcomes
+        self._made: Counter[ModelCall] = Counter()
 
     def complete(self, call: ModelCall) -> ModelReply:
-        if call not in self._replies:
-            self._replies[call] = self._model.complete(call)
-        return self._replies[call]
+        if self._is_new(call):
+            try:
+                self._outcomes[call].append(self._model.complete(call))
+            except ModelError as error:
+                self._outcomes[call].append(error)
+        return self._next(call)
 
     async def acomplete(self, call: ModelCall) -> ModelReply:
-        if call not in self._replies:
-            self._replies[call] = await self._model.acomplete(call)
-        return self._replies[call]
+        if self._is_new(call):
+            try:
+                self._outcomes[call].append(await self._model.acomplete(call))
+            except ModelError as error:
+                self._outcomes[call].append(error)
+        return self._next(call)
+
+    def _is_new(self, call: ModelCall) -> bool:
+        return len(self._outcomes.setdefault(call, [])) <= self._made[call]
+
+    def _next(self, call: ModelCall) -> ModelReply:
+        outcome = self._outcomes[call][self._made[call]]
+        self._made[call] += 1
+        if isinstance(outcome, ModelError):
+            raise outcome
+        return outcome
 
 
 def replay(
@@ -79,7 +106,8 @@ def _replay_segment(
     seed: int,
     deadline: float | None,
 ) -> Iterator[Step]:
-    remembering = RememberingModel(model)
+    outcomes: Outcomes = {}
+    models = [RememberingModel(model, outcomes) for _ in range(2)]
     pair = [
         strategy.start(Context(prepared.counter, MemoryStore(), seed, deadline)) for _ in range(2)
     ]
@@ -95,15 +123,28 @@ def _replay_segment(
         )
         if deadline is not None and time.monotonic() > deadline:
             raise StrategyError(f"request {request.index}: out of time; raise --timeout")
-        try:
-            view, twin = (drive(each.steps(history, asked), remembering) for each in pair)
-            unchanged = equal_prefix(previous.entries, view.entries)
-            counted = running.total(view.entries, unchanged=unchanged) + prepared.fixed_tokens
-            tokens = segment.calibration.size(counted)
-            usage = Usage(round(tokens), request.output_tokens)
-            yield Step(request, segment, history, view, twin, unchanged, tokens, pair[0])
+        with _named(request):
+            view, twin = (
+                drive(each.steps(history, asked), its_model)
+                for each, its_model in zip(pair, models, strict=True)
+            )
+        unchanged = equal_prefix(previous.entries, view.entries)
+        counted = running.total(view.entries, unchanged=unchanged) + prepared.fixed_tokens
+        tokens = segment.calibration.size(counted)
+        yield Step(request, segment, history, view, twin, unchanged, tokens, pair[0])
+        with _named(request):
             for each in pair:
-                each.record_usage(usage)
-        except CompactionError as error:
-            raise StrategyError(f"request {request.index}: {error}") from error
+                each.record_usage(Usage(round(tokens), request.output_tokens))
         previous = view
+
+
+@contextmanager
+def _named(request: PreparedRequest) -> Iterator[None]:
+    """Say at which request a strategy failed, whatever it raised."""
+    try:
+        yield
+    except CompactionError as error:
+        raise StrategyError(f"request {request.index}: {error}") from error
+    except Exception as error:
+        text = (str(error).splitlines() or [""])[0]
+        raise StrategyError(f"request {request.index}: {type(error).__name__}: {text}") from error
