@@ -243,6 +243,22 @@ def equal_prefix(before: Entries, after: Entries) -> int:
     return same
 
 
+def exchanged(before: Entries, after: Entries, same: int) -> tuple[list[Entry], list[Entry]]:
+    """Return the entries that went and those that came, beyond `same` equal leading ones.
+
+    An entry that only moved, as in a window that slides, is in neither list.
+    """
+    old, new = before[same:], after[same:]
+    old_ids, new_ids = set(map(id, old)), set(map(id, new))
+    kept = old_ids & new_ids
+    if not kept or len(old_ids) < len(old) or len(new_ids) < len(new):
+        return list(old), list(new)
+    return (
+        [entry for entry in old if id(entry) not in kept],
+        [entry for entry in new if id(entry) not in kept],
+    )
+
+
 def common_prefix(before: Entries, after: Entries) -> int:
     """Return how many leading messages are equal, whatever their origins."""
     same = equal_prefix(before, after)

@@ -4,7 +4,7 @@ Call ids are reused in real logs, so calls and results are matched by id *and* o
 assistant message with all its results; cuts between groups are safe, all others orphan something.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 
@@ -96,14 +96,29 @@ def safe_cut_before(messages: Sequence[Message], index: int) -> int:
     """
     cut = index
     while cut > 0:
-        tail = messages[cut:]
-        needed = {result_key(tail[at]) for at in orphan_results(tail)}
+        needed = _needed_keys(messages[cut:])
         earlier = range(cut - 1, -1, -1) if needed else ()
         caller = next((at for at in earlier if needed & _keys_of(messages[at])), None)
         if caller is None:
             return cut
         cut = caller
     return cut
+
+
+def _needed_keys(tail: Sequence[Message]) -> set[str]:
+    """Return the keys of results in a tail whose call is not in it before them."""
+    waiting: Counter[str] = Counter()
+    needed: set[str] = set()
+    for message in tail:
+        for call in message.tool_calls:
+            waiting[_call_key(call)] += 1
+        if message.is_result:
+            key = result_key(message)
+            if waiting[key] > 0:
+                waiting[key] -= 1
+            else:
+                needed.add(key)
+    return needed
 
 
 def safe_cut_after(messages: Sequence[Message], index: int) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final, Protocol
 
-from compaction.history import Entries, Measure, common_prefix
+from compaction.history import Entries, Measure, equal_prefix, exchanged
 from compaction.image_tokens import image_tokens
 from compaction.messages import Json, Message, Part, canonical_json
 from compaction.vocabulary import count_text_tokens, load_encoding
@@ -126,22 +126,23 @@ class JsonCharCounter:
 class RunningTotal:
     """The summed size of a view that changes a little from call to call.
 
-    Measures again only from the first entry that differs from the view before.
+    Only entries that came or went since the view before are measured.
     """
 
     def __init__(self, measure: Measure) -> None:
         self._measure = measure
         self._entries: Entries = ()
-        self._sums: list[int] = [0]
+        self._total = 0
 
     def total(self, entries: Entries, *, unchanged: int | None = None) -> int:
         """Return the size of a view; `unchanged` leading entries, if the caller knows that."""
-        same = common_prefix(self._entries, entries) if unchanged is None else unchanged
-        del self._sums[same + 1 :]
-        for entry in entries[same:]:
-            self._sums.append(self._sums[-1] + self._measure.count(entry.message))
+        same = equal_prefix(self._entries, entries) if unchanged is None else unchanged
+        gone, come = exchanged(self._entries, entries, same)
+        count = self._measure.count
+        self._total += sum(count(entry.message) for entry in come)
+        self._total -= sum(count(entry.message) for entry in gone)
         self._entries = entries
-        return self._sums[-1]
+        return self._total
 
 
 def total_of(measure: Measure, messages: Iterable[Message]) -> int:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from statistics import fmean
 from typing import Any, Final, Literal
 
-from compaction.history import Entries, Entry, History
+from compaction.history import Entries, Entry, History, exchanged
 from compaction.messages import Message
 from compaction.pairing import Pairing
 from compaction.strategy import Promises
@@ -143,7 +143,7 @@ class NeedScorer:
         holders = (*need.sources, *need.others)
         if any(self._shown.is_whole(at) for at in holders):
             return "visible_source"
-        edited = (self._shown.edited_text(at, step.view.entries) for at in holders)
+        edited = (self._shown.edited_text(at) for at in holders)
         if any(text is not None and holds_quote(need.value, text) for text in edited):
             return "visible_source"
         if self._is_recoverable(need, step):
@@ -155,7 +155,7 @@ class NeedScorer:
         if not self._recoverable:
             return False
         for at in need.sources:
-            handle = self._shown.handle_of(at, step.view.entries)
+            handle = self._shown.handle_of(at)
             text = step.compactor.recover(handle) if handle is not None else None
             if text is not None and _holds(need, text):
                 return True
@@ -169,34 +169,41 @@ class _Shown:
         self._needs = needs
         self._entries: Entries = ()
         self._whole: set[int] = set()
-        self._edited: dict[int, int] = {}
-        """History index -> position of the entry that shows it edited."""
-        self._written: defaultdict[Reference, set[int]] = defaultdict(set)
-        """Needed reference -> positions of edited and written entries that hold it."""
+        self._edited: dict[int, Entry] = {}
+        """History index -> the entry that shows it edited."""
+        self._written: defaultdict[Reference, dict[int, Entry]] = defaultdict(dict)
+        """Needed reference -> edited and written entries that hold it, by object id."""
         self._found: dict[Message, tuple[Reference, ...]] = {}
         self._pairing = Pairing()
 
     def exchange(self, entries: Entries, same: int) -> None:
         """Replace all entries from `same` on."""
-        for position in range(same, len(self._entries)):
-            self._take(self._entries[position], position, is_there=False)
-        for position in range(same, len(entries)):
-            self._take(entries[position], position, is_there=True)
+        gone, come = exchanged(self._entries, entries, same)
+        for entry in gone:
+            self._drop(entry)
+        for entry in come:
+            self._take(entry)
         self._entries = entries
 
-    def _take(self, entry: Entry, position: int, *, is_there: bool) -> None:
+    def _take(self, entry: Entry) -> None:
         index = entry.origin.first
         if entry.origin.kind == "whole":
-            (self._whole.add if is_there else self._whole.discard)(index)
+            self._whole.add(index)
             return
         if entry.origin.kind == "edited":
-            if is_there:
-                self._edited[index] = position
-            elif self._edited.get(index) == position:
-                del self._edited[index]
+            self._edited[index] = entry
         for reference in self._references_in(entry.message):
-            held = self._written[reference]
-            (held.add if is_there else held.discard)(position)
+            self._written[reference][id(entry)] = entry
+
+    def _drop(self, entry: Entry) -> None:
+        index = entry.origin.first
+        if entry.origin.kind == "whole":
+            self._whole.discard(index)
+            return
+        if self._edited.get(index) is entry:
+            del self._edited[index]
+        for reference in self._references_in(entry.message):
+            self._written[reference].pop(id(entry), None)
 
     def _references_in(self, message: Message) -> tuple[Reference, ...]:
         found = self._found.get(message)
@@ -208,21 +215,20 @@ class _Shown:
     def is_whole(self, index: int) -> bool:
         return index in self._whole
 
-    def edited_text(self, index: int, entries: Entries) -> str | None:
-        position = self._edited.get(index)
-        return held_text(entries[position].message) if position is not None else None
+    def edited_text(self, index: int) -> str | None:
+        entry = self._edited.get(index)
+        return held_text(entry.message) if entry is not None else None
 
-    def handle_of(self, index: int, entries: Entries) -> str | None:
-        position = self._edited.get(index)
-        return entries[position].origin.handle if position is not None else None
+    def handle_of(self, index: int) -> str | None:
+        entry = self._edited.get(index)
+        return entry.origin.handle if entry is not None else None
 
     def best(self, need: Need, reference: Reference, history: History) -> Status | None:
         """Return how a reference is visible: in a source, restated, merely mentioned, or not."""
         if any(at in self._whole for at in need.sources):
             return "visible_source"
         texts = []
-        for position in self._written.get(reference, ()):
-            entry = self._entries[position]
+        for entry in self._written.get(reference, {}).values():
             text = held_text(entry.message)
             index = entry.origin.first
             is_source = entry.origin.kind == "edited" and index in need.sources
