@@ -5,7 +5,6 @@ The code runs in a process that is killed when it does not answer in time, is ca
 from `evals.align`. What it does not declare is reported as not declared, never as lost.
 """
 
-import importlib.util
 import json
 import os
 import queue
@@ -13,8 +12,10 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
@@ -29,6 +30,8 @@ from evals.align import align
 WORKER_FILE: Final = Path(__file__).with_name("foreign_worker.py")
 START_SECONDS: Final = 60.0
 """Longest time that importing the user's module may take."""
+END_SECONDS: Final = 1.0
+"""How long a worker that has closed its output is given to end by itself, for its exit code."""
 
 
 def is_foreign(name: str) -> bool:
@@ -57,7 +60,7 @@ class ForeignStrategy:
 
     def start(self, context: Context) -> "ForeignCompactor":
         worker = Worker(self.spec, self.parameters)
-        return ForeignCompactor(self, worker, context.seed)
+        return ForeignCompactor(self, worker, context.seed, context.deadline)
 
 
 def load_foreign(
@@ -76,7 +79,7 @@ def load_foreign(
     return ForeignStrategy(
         spec,
         given,
-        _source_digest(spec),
+        _source_digest(spec, worker.declared.get("sources", [])),
         Promises(mode=mode, recoverable=recoverable),
         timeout_seconds,
     )
@@ -89,15 +92,15 @@ class ForeignCompactor:
     strategy: ForeignStrategy
     worker: "Worker"
     seed: int
+    deadline: float | None = None
+    """`time.monotonic()` value; a call is not waited for after it."""
     _entries: Entries = ()
     _seen: int = field(default=0)
 
     def steps(self, history: History, request: Request) -> Steps[View]:
         yield from ()
-        if self.strategy.promises.mode == "viewing":
-            given = history.entries()
-        else:
-            given = self._entries + history.entries(self._seen)
+        before = self._entries + history.entries(self._seen)
+        given = history.entries() if self.strategy.promises.mode == "viewing" else before
         self._seen = len(history)
         asked = {
             "messages": [entry.message.to_openai() for entry in given],
@@ -108,13 +111,13 @@ class ForeignCompactor:
                 "time": request.time,
             },
         }
-        answer = self.worker.ask(asked, self.strategy.timeout_seconds)
+        answer = self.worker.ask(asked, self._seconds_left())
         try:
             returned = messages_from_openai(answer["messages"])
         except MessageError as error:
             raise StrategyError(f"{self.strategy.spec} returned a bad list: {error}") from error
         self._entries = align(given, returned, self.strategy.spec)
-        return View(self._entries, tuple(self._events(given)))
+        return View(self._entries, tuple(self._events(before)))
 
     def record_usage(self, usage: Usage) -> None:
         return
@@ -122,15 +125,29 @@ class ForeignCompactor:
     def recover(self, handle: str) -> str | None:
         if not self.strategy.promises.recoverable:
             return None
-        text = self.worker.ask({"recover": handle}, self.strategy.timeout_seconds).get("text")
+        text = self.worker.ask({"recover": handle}, self._seconds_left()).get("text")
         return text if isinstance(text, str) else None
 
-    def _events(self, given: Entries) -> Iterator[CompactionEvent]:
-        """Report a change as one event; foreign code tells nothing about itself."""
-        before = {id(entry) for entry in given}
-        edited = sum(1 for entry in self._entries if id(entry) not in before)
-        kept = {index for entry in self._entries for index in entry.origin.indices[:1]}
-        removed = sum(1 for entry in given if entry.origin.first not in kept)
+    def _seconds_left(self) -> float:
+        limit = self.strategy.timeout_seconds
+        if self.deadline is None:
+            return limit
+        return max(0.0, min(limit, self.deadline - time.monotonic()))
+
+    def _events(self, before: Entries) -> Iterator[CompactionEvent]:
+        """Report what differs from the view before with the new messages, as one event.
+
+        Foreign code tells nothing about itself.
+        """
+        old, new = set(before), set(self._entries)
+        edited = sum(1 for entry in self._entries if entry not in old)
+        kept = {entry.origin.first for entry in new if entry.origin.kind != "generated"}
+        removed = sum(
+            1
+            for entry in before
+            if entry not in new
+            and (entry.origin.kind == "generated" or entry.origin.first not in kept)
+        )
         if edited or removed:
             yield CompactionEvent(
                 self.strategy.spec, "applied", messages_edited=edited, messages_removed=removed
@@ -173,7 +190,7 @@ class Worker:
         try:
             self._stdin.write(json.dumps(asked) + "\n")
             self._stdin.flush()
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: we have closed the pipe
             raise StrategyError(f"{self._spec}: its process has ended") from error
         return self._receive(timeout_seconds)
 
@@ -186,6 +203,8 @@ class Worker:
                 f"{self._spec} gave no answer within {timeout_seconds:g} s and was stopped"
             ) from None
         if not line:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(END_SECONDS)
             self.close()
             raise StrategyError(f"{self._spec}: its process ended (exit {self._process.wait()})")
         answer: Json = json.loads(line)
@@ -195,35 +214,25 @@ class Worker:
 
 
 def _read_lines(stream: IO[str], lines: "queue.Queue[str]") -> None:
-    for line in stream:
-        lines.put(line)
+    with stream:
+        for line in stream:
+            lines.put(line)
     lines.put("")
 
 
 def _kill(process: "subprocess.Popen[str]") -> None:
-    """End the process and whatever it started."""
-    if process.poll() is None:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            process.kill()
-    process.wait()
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            try:
-                stream.close()
-            except OSError:
-                continue
-
-
-def _source_digest(spec: str) -> str:
-    """Return a digest of the file that the code is in, so that an edit makes new cells."""
-    module_name = spec.rpartition(":")[0]
-    path = Path(module_name)
-    if not module_name.endswith(".py"):
-        found = importlib.util.find_spec(module_name.partition(".")[0])
-        path = Path(found.origin) if found and found.origin else path
+    """End the process and whatever it started, even where it has ended itself."""
     try:
-        return digest_of(path.read_text("utf-8", "replace"))
-    except OSError:
-        return digest_of(spec)
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        process.kill()
+    process.wait()
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
+
+
+def _source_digest(spec: str, sources: Iterable[str]) -> str:
+    """Return a digest of the files that the code is in, so that an edit makes new cells."""
+    texts = [Path(path).read_text("utf-8", "replace") for path in sources if Path(path).is_file()]
+    return digest_of("\n".join(texts or [spec]))

@@ -12,13 +12,15 @@ import inspect
 import json
 import os
 import sys
+import sysconfig
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 Reply = dict[str, Any]
+STANDARD_LIBRARY: Final = sysconfig.get_path("stdlib")
 
 
 class UserError(Exception):
@@ -26,22 +28,31 @@ class UserError(Exception):
 
 
 def main() -> None:
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="surrogatepass")
+    asked = os.fdopen(os.dup(0), encoding="ascii")
+    answers = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     spec, parameters = sys.argv[1], json.loads(sys.argv[2])
     try:
-        target = _instance(_load(spec), spec, parameters)
-    except Exception as error:  # noqa: BLE001 - the user's module may raise anything
-        _send(answers, {"error": _describe(error, spec)})
+        found = _load(spec)
+        target = _instance(found, spec, parameters)
+        declared = {
+            "recoverable": _has(target, "recover"),
+            "mode": _mode(target),
+            "sources": _sources(spec, found),
+        }
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's module may raise anything
+        _send(answers, {"error": _describe(error)})
         return
-    _send(answers, {"recoverable": _has(target, "recover"), "mode": _mode(target)})
+    _send(answers, declared)
     loop = asyncio.new_event_loop()
-    for line in sys.stdin:
+    for line in asked:
         try:
-            _send(answers, _answer(target, json.loads(line), loop))
-        except Exception as error:  # noqa: BLE001 - the user's function may raise anything
-            _send(answers, {"error": _describe(error, spec)})
+            reply = _answer(target, json.loads(line), loop)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - so may the user's function
+            reply = {"error": _describe(error)}
+        _send(answers, reply)
 
 
 def _answer(target: Any, asked: Reply, loop: asyncio.AbstractEventLoop) -> Reply:
@@ -62,7 +73,7 @@ def _checked(returned: Any) -> Any:
         raise UserError(f"returned {kind}; it must return a list of message dicts")
     for index, message in enumerate(returned):
         try:
-            json.dumps(message)
+            json.dumps(message, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise UserError(f"returned a message {index} that is not JSON: {error}") from error
     return list(returned)
@@ -70,7 +81,7 @@ def _checked(returned: Any) -> Any:
 
 def _load(spec: str) -> Any:
     module_name, _, name = spec.rpartition(":")
-    sys.path.append(str(Path.cwd()))
+    sys.path.insert(0, str(Path.cwd()))
     if module_name.endswith(".py"):
         module = _module_of(Path(module_name).resolve())
     else:
@@ -78,19 +89,39 @@ def _load(spec: str) -> Any:
     target = module
     for part in name.split("."):
         if not hasattr(target, part):
-            known = ", ".join(item for item in vars(module) if not item.startswith("_"))
-            raise UserError(f"{module_name} has no {name!r}; it has: {known}")
+            known = ", ".join(_offered(target)) or "nothing that can be called"
+            raise UserError(f"has no {part!r}; it has: {known}")
         target = getattr(target, part)
     return target
 
 
+def _offered(owner: Any) -> list[str]:
+    """Return the names of what can be called in a module or class."""
+    return [
+        name for name, value in vars(owner).items() if callable(value) and not name.startswith("_")
+    ]
+
+
+def _sources(spec: str, found: Any) -> list[str]:
+    """Return the files that the code stands in: the module of the spec, and of the function."""
+    module_name = spec.rpartition(":")[0]
+    name = Path(module_name).stem if module_name.endswith(".py") else module_name
+    files = {getattr(sys.modules.get(name), "__file__", None)}
+    try:
+        kind = found if inspect.isclass(found) or inspect.isroutine(found) else type(found)
+        files.add(inspect.getsourcefile(inspect.unwrap(kind)))
+    except TypeError:
+        pass  # built in, or made where there is no file
+    return sorted(str(Path(file).resolve()) for file in files if file)
+
+
 def _module_of(path: Path) -> ModuleType:
     if not path.is_file():
-        raise UserError(f"there is no file {path}")
-    sys.path.append(str(path.parent))
+        raise UserError(f"cannot be loaded: there is no file {path}")
+    sys.path.insert(0, str(path.parent))
     found = importlib.util.spec_from_file_location(path.stem, path)
     if found is None or found.loader is None:
-        raise UserError(f"{path} is not Python")
+        raise UserError("is not Python")
     module = importlib.util.module_from_spec(found)
     sys.modules[path.stem] = module
     found.loader.exec_module(module)
@@ -99,25 +130,33 @@ def _module_of(path: Path) -> ModuleType:
 
 def _instance(target: Any, spec: str, parameters: Reply) -> Any:
     """Call a class or factory; leave a function or object as it is."""
-    is_object = _has(target, "view") and not inspect.isclass(target)
-    if inspect.isclass(target) or (not is_object and callable(target) and _required(target) == 0):
+    if inspect.isclass(target) or _is_factory(target, parameters):
         target = target(**parameters)
     elif parameters:
-        raise UserError(f"{spec} takes no parameters: it is neither a class nor a factory")
+        raise UserError("takes no such parameters: it is neither a class nor a factory for them")
     if not callable(getattr(target, "view", target)):
-        raise UserError(f"{spec} is neither a function nor an object with view(messages)")
+        raise UserError("is neither a function nor an object with view(messages)")
     return target
 
 
-def _required(call: Callable[..., Any]) -> int:
+def _is_factory(target: Any, parameters: Reply) -> bool:
+    """Whether a function needs nothing but the parameters, so that messages are not for it."""
+    if _has(target, "view") or not callable(target):
+        return False
+    needed = [item.name for item in _positional(target) if item.default is item.empty]
+    return set(needed) <= set(parameters)
+
+
+def _positional(call: Callable[..., Any]) -> list[inspect.Parameter]:
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(call).parameters.values()
-    return sum(1 for item in parameters if item.kind in kinds and item.default is item.empty)
+    return [item for item in inspect.signature(call).parameters.values() if item.kind in kinds]
 
 
 def _accepted(call: Callable[..., Any]) -> int:
     """Return how many of (messages, context) the function takes."""
-    return 2 if _required(call) >= 2 else 1
+    second = _positional(call)[1:2]
+    takes_context = any(item.default is item.empty or item.name == "context" for item in second)
+    return 2 if takes_context else 1
 
 
 def _has(target: Any, name: str) -> bool:
@@ -128,17 +167,22 @@ def _mode(target: Any) -> str:
     return "viewing" if getattr(target, "mode", None) == "viewing" else "rewriting"
 
 
-def _describe(error: Exception, spec: str) -> str:
+def _describe(error: BaseException) -> str:
     """Return one line with the place in the user's own file."""
     if isinstance(error, UserError):
         return str(error)
     text = (str(error).splitlines() or [""])[0]
-    frames = traceback.extract_tb(error.__traceback__)
     own = [
-        frame for frame in frames if frame.filename != __file__ and "<frozen" not in frame.filename
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename != __file__ and "<frozen" not in frame.filename and not _is_library(frame)
     ]
     place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
-    return f"raised {type(error).__name__}: {text}{place}"
+    return f"raised {type(error).__name__}" + (f": {text}" if text else "") + place
+
+
+def _is_library(frame: traceback.FrameSummary) -> bool:
+    return frame.filename.startswith(STANDARD_LIBRARY) or "site-packages" in frame.filename
 
 
 def _send(answers: TextIO, reply: Reply) -> None:

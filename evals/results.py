@@ -133,7 +133,13 @@ class Row:
 
     @classmethod
     def from_json(cls, raw: Json) -> "Row":
-        """Read a row; columns of a newer program are ignored."""
+        """Read a row; columns of a newer program are ignored.
+
+        Raises:
+            TypeError: not an object, or a column is missing.
+        """
+        if not isinstance(raw, dict):
+            raise TypeError(f"a row is an object, not {type(raw).__name__}")
         known = {item.name for item in fields(cls)}
         values = {key: value for key, value in raw.items() if key in known}
         return cls(**{**values, "not_declared": tuple(raw.get("not_declared", ()))})
@@ -218,7 +224,10 @@ class RunFolder:
     def _all_rows(self) -> Iterator[Row]:
         if not self.rows_path.exists():
             return
-        lines = self.rows_path.read_bytes().split(b"\n")
+        try:
+            lines = self.rows_path.read_bytes().split(b"\n")
+        except OSError as error:
+            raise ResultsError(f"cannot read {self.rows_path}: {error.strerror}") from error
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
@@ -235,9 +244,12 @@ class RunFolder:
     def _write(self, path: Path, text: str) -> None:
         try:
             descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(text.encode("utf-8", "replace"))
-            Path(temporary).replace(path)
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(text.encode("utf-8", "replace"))
+                Path(temporary).replace(path)
+            finally:
+                Path(temporary).unlink(missing_ok=True)
         except OSError as error:
             raise ResultsError(f"cannot write {path}: {error.strerror}") from error
 

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any, Final
 
 from compaction.errors import StrategyError
-from compaction.registry import SYSTEMS, load_strategy_class, make_strategy
+from compaction.registry import SYSTEMS, load_strategy_class, make_strategy, parameter_types
 from compaction.strategy import Strategy, parameters_of
 from evals.controls import CONTROLS
 from evals.foreign import ForeignStrategy, is_foreign, load_foreign
@@ -26,6 +26,8 @@ TRUNCATE_POINTS: Final = 16
 """Settings of `truncate` on each transcript, from which its reach at equal savings is read."""
 
 _SHARE: Final = re.compile(r"(\d+(?:\.\d+)?)%")
+_PEAK_FOR_CHECKS: Final = 1_000_000
+"""Stands for the peak of a transcript not known yet; large, so that no limit refuses its shares."""
 _THRESHOLDS: Final = {
     "xun": "token_threshold",
     "my_pi_agent": "context_budget",
@@ -100,12 +102,7 @@ def bind(setting: Setting, prepared: Prepared) -> Strategy:
     """
     if is_foreign(setting.strategy):
         return _bind_foreign(setting)
-    units = _units_of(load_strategy_class(setting.strategy, table=KNOWN))
-    values = {
-        key: _resolve(setting, key, value, units, prepared)
-        for key, value in setting.parameters.items()
-    }
-    return make_strategy(setting.strategy, values, table=KNOWN)
+    return _make(setting, {"tokens": prepared.peak_tokens, "chars": prepared.peak_chars})
 
 
 def check(settings: Iterable[Setting]) -> None:
@@ -118,12 +115,7 @@ def check(settings: Iterable[Setting]) -> None:
         if is_foreign(setting.strategy):
             _bind_foreign(setting)
             continue
-        units = _units_of(load_strategy_class(setting.strategy, table=KNOWN))
-        values = {
-            key: "1000" if _SHARE.fullmatch(value) and key in units else value
-            for key, value in setting.parameters.items()
-        }
-        make_strategy(setting.strategy, values, table=KNOWN)
+        _make(setting, {"tokens": _PEAK_FOR_CHECKS, "chars": _PEAK_FOR_CHECKS})
 
 
 def resolved_parameters(strategy: Strategy) -> dict[str, Any]:
@@ -141,8 +133,19 @@ def _bind_foreign(setting: Setting) -> ForeignStrategy:
     )
 
 
+def _make(setting: Setting, peaks: Mapping[str, float]) -> Strategy:
+    """Make a strategy of ours for a transcript with these peaks, by unit."""
+    strategy_class = load_strategy_class(setting.strategy, table=KNOWN)
+    units, known = _units_of(strategy_class), parameter_types(strategy_class)
+    values = {
+        key: _resolve(setting, key, value, units, peaks) if key in known else value
+        for key, value in setting.parameters.items()
+    }
+    return make_strategy(setting.strategy, values, table=KNOWN)
+
+
 def _resolve(
-    setting: Setting, key: str, value: str, units: Mapping[str, str], prepared: Prepared
+    setting: Setting, key: str, value: str, units: Mapping[str, str], peaks: Mapping[str, float]
 ) -> str:
     share = _SHARE.fullmatch(value)
     if share is None:
@@ -152,8 +155,7 @@ def _resolve(
             f"{setting.strategy}: {key} is no size, so {value!r} of the peak means nothing; "
             f"sizes are: {', '.join(units) or 'none'}"
         )
-    peak = prepared.peak_tokens if units[key] == "tokens" else prepared.peak_chars
-    return str(max(1, round(peak * float(share[1]) / 100)))
+    return str(max(1, round(peaks[units[key]] * float(share[1]) / 100)))
 
 
 def _units_of(strategy_class: Any) -> dict[str, str]:

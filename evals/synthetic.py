@@ -64,6 +64,8 @@ def generate(
     """
     if n_messages < 5 or n_messages % 2 == 0:
         raise ValueError(f"n_messages must be odd and >= 5, got {n_messages}")
+    if min(gaps, default=1) < 1 or min(plant_every, facts_every) < 1:
+        raise ValueError("gaps, plant_every and facts_every must be >= 1")
     rounds = (n_messages - 3) // 2
     source = random.Random(seed)
     planted = list(_plant(rounds, gaps, plant_every, source))

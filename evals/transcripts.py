@@ -152,7 +152,10 @@ def single_segment(messages: Messages) -> tuple[Segment, ...]:
 
 
 def to_native(transcript: Transcript) -> Json:
-    """Return the native JSON form; `from_native` gives back an equal transcript."""
+    """Return the native JSON form.
+
+    `from_native` gives back an equal transcript; one without a source gets the file's name as its.
+    """
     return {
         "format": NATIVE_FORMAT,
         "version": NATIVE_VERSION,
