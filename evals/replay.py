@@ -129,6 +129,8 @@ def _replay_segment(
                 for each, its_model in zip(pair, models, strict=True)
             )
         unchanged = equal_prefix(previous.entries, view.entries)
+        # Equal entries may be other objects; observers tell entries apart by identity.
+        view = View(previous.entries[:unchanged] + view.entries[unchanged:], view.events)
         counted = running.total(view.entries, unchanged=unchanged) + prepared.fixed_tokens
         tokens = segment.calibration.size(counted)
         yield Step(request, segment, history, view, twin, unchanged, tokens, pair[0])

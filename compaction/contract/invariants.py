@@ -7,10 +7,18 @@ the strategy.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from compaction.history import Entries, Entry, History, View, common_prefix, equal_prefix
-from compaction.messages import INSTRUCTION_ROLES
+from compaction.history import (
+    Entries,
+    Entry,
+    History,
+    View,
+    common_prefix,
+    equal_prefix,
+    exchanged,
+)
+from compaction.messages import INSTRUCTION_ROLES, ToolCall
 from compaction.pairing import Pairing, pair
 from compaction.strategy import Promises
 from compaction.tiers.results import original_text
@@ -46,6 +54,15 @@ RULES: Final[Mapping[str, str]] = {
 """Rule -> its statement."""
 
 
+class _Fault(NamedTuple):
+    """A broken rule, tied to an entry and not to its position, which may move."""
+
+    rule: str
+    entry: Entry
+    explanation: str
+    field: str = ""
+
+
 class Checker:
     """Checks the views of one conversation (one segment) in order."""
 
@@ -58,13 +75,17 @@ class Checker:
         """Leading entries in which the view and its twin were equal at the request before."""
         self._highest: list[int] = []
         """For each position of the view, the highest history index that stands up to there."""
-        self._position_of: dict[int, int] = {}
+        self._shown: dict[int, Entry] = {}
+        """History index -> the entry that shows this message."""
         self._written: set[int] = set()
-        """Positions of generated entries that hold calls or results."""
-        self._structural: dict[int, list[Violation]] = {}
+        """Object ids of generated entries that hold calls or results."""
+        self._groups: dict[int, list[_Fault]] = {}
         """Faults that persist until the messages concerned change, by calling message."""
-        self._misplaced: dict[int, Violation] = {}
-        self._unresolved: dict[int, Violation] = {}
+        self._misplaced: dict[int, _Fault] = {}
+        self._between: dict[int, _Fault] = {}
+        """By position: out of order or standing twice; written between a call and its result."""
+        self._unresolved: dict[int, _Fault] = {}
+        """By object id of the entry that names the handle."""
 
     def see(
         self,
@@ -82,21 +103,27 @@ class Checker:
         `history` extends the one before. `unchanged` leading entries equal those of the view
         before, if the caller knows that. Sizes, twin and `recover` are checked if given.
         """
-        touched = self._learn(history)
         same = equal_prefix(self._entries, view.entries) if unchanged is None else unchanged
-        touched |= self._exchange(same, view.entries)
+        # Equal entries may be other objects; from here on object identity tells entries apart.
+        view = View(self._entries[:same] + view.entries[same:])
+        gone, come = exchanged(self._entries, view.entries, same)
+        was_misplaced = bool(self._misplaced)
+        touched = self._learn(history) | self._exchange(gone, come)
+        self._check_order(same, view.entries)
+        if self._misplaced or was_misplaced:
+            self._shown = _first_shown(view.entries)
+            touched = {*self._pairing.results_of}
+        self._check_written_between(same, view.entries)
         for caller in touched:
             if faults := list(self._check_group(caller, view)):
-                self._structural[caller] = faults
+                self._groups[caller] = faults
             else:
-                self._structural.pop(caller, None)
-        found = [item for items in self._structural.values() for item in items]
-        found += self._misplaced.values()
+                self._groups.pop(caller, None)
+        if recover is not None and self._promises.recoverable:
+            self._unresolved |= _check_handles(history, come, recover)
+        found = self._placed(view)
         found += self._check_written(view)
         found += self._check_promises(history, view)
-        if recover is not None and self._promises.recoverable:
-            self._unresolved.update(_check_handles(history, view.entries[same:], same, recover))
-            found += self._unresolved.values()
         if tokens_before is not None and tokens_after is not None and not self._promises.grows:
             found += _check_size(tokens_before, tokens_after)
         if twin is None:
@@ -115,41 +142,66 @@ class Checker:
                 touched.add(self._pairing.call_of[index][0])
         return touched
 
-    def _exchange(self, same: int, entries: Entries) -> set[int]:
-        """Replace the entries from `same` on; return the callers that this concerns."""
+    def _exchange(self, gone: Iterable[Entry], come: Iterable[Entry]) -> set[int]:
+        """Note what went and what came; return the callers that this concerns."""
         touched: set[int] = set()
-        for position in range(same, len(self._entries)):
-            index = _index_of(self._entries[position])
-            self._misplaced.pop(position, None)
-            self._unresolved.pop(position, None)
-            self._written.discard(position)
-            if index is not None and self._position_of.get(index) == position:
-                del self._position_of[index]
+        for entry in gone:
+            index = _index_of(entry)
+            self._unresolved.pop(id(entry), None)
+            self._written.discard(id(entry))
+            if index is not None and self._shown.get(index) is entry:
+                del self._shown[index]
                 touched |= self._callers_of(index)
+        for entry in come:
+            index = _index_of(entry)
+            if index is None:
+                if entry.message.tool_calls or entry.message.is_result:
+                    self._written.add(id(entry))
+            elif index not in self._shown:
+                self._shown[index] = entry
+                touched |= self._callers_of(index)
+        return touched
+
+    def _check_order(self, same: int, entries: Entries) -> None:
+        """Check that the entries from `same` on continue in the order of the history."""
+        _forget_from(same, self._misplaced)
         del self._highest[same:]
         highest = self._highest[-1] if self._highest else -1
         for position in range(same, len(entries)):
-            entry = entries[position]
-            index = _index_of(entry)
-            self._highest.append(max(highest, -1 if index is None else index))
-            if index is None:
-                if entry.message.tool_calls or entry.message.is_result:
-                    self._written.add(position)
-                continue
-            if index in self._position_of:
-                self._misplace("nothing_stands_twice", position, index)
-                continue
-            if index < highest:
-                self._misplace("order_is_kept", position, index)
-            highest = max(highest, index)
-            self._position_of[index] = position
-            touched |= self._callers_of(index)
-        return touched
+            index = _index_of(entries[position])
+            if index is not None and index <= highest:
+                self._misplace(position, index, entries)
+            elif index is not None:
+                highest = index
+            self._highest.append(highest)
 
-    def _misplace(self, rule: str, position: int, index: int) -> None:
-        self._misplaced[position] = _violation(
-            rule, position, f"message {index} of the history stands at {position}"
+    def _misplace(self, position: int, index: int, entries: Entries) -> None:
+        twice = any(_index_of(entry) == index for entry in entries[:position])
+        rule = "nothing_stands_twice" if twice else "order_is_kept"
+        self._misplaced[position] = _Fault(
+            rule, entries[position], f"message {index} of the history stands at {position}"
         )
+
+    def _check_written_between(self, same: int, entries: Entries) -> None:
+        """Look for results, from `same` on, that written text has cut off from their call."""
+        _forget_from(same, self._between)
+        for position in range(max(same, 1), len(entries)):
+            if _index_of(entries[position - 1]) is not None:
+                continue
+            index = _index_of(entries[position])
+            caller, _ = self._pairing.call_of.get(-1 if index is None else index, (-1, None))
+            is_inside = caller in self._shown and caller <= self._highest[position - 1]
+            if is_inside and self._is_adjacent(caller):
+                self._between[position] = _Fault(
+                    "results_stay_adjacent",
+                    entries[position],
+                    "something was put between call and result",
+                )
+
+    def _is_adjacent(self, caller: int) -> bool:
+        """Whether the history itself has the results right behind their call."""
+        results = self._pairing.results_of.get(caller, [])
+        return results == list(range(caller + 1, caller + 1 + len(results)))
 
     def _callers_of(self, index: int) -> set[int]:
         callers = {index} if index in self._pairing.results_of else set()
@@ -157,45 +209,63 @@ class Checker:
             callers.add(self._pairing.call_of[index][0])
         return callers
 
-    def _check_group(self, caller: int, view: View) -> Iterator[Violation]:
+    def _check_group(self, caller: int, view: View) -> Iterator[_Fault]:
         """Check an assistant message and its results, where the history has both."""
         results = self._pairing.results_of.get(caller, [])
-        at = self._position_of.get(caller)
-        calls = set(view.entries[at].message.tool_calls) if at is not None else set()
-        shown: list[int] = []
+        asking = self._shown.get(caller)
+        calls = [_identity(call) for call in asking.message.tool_calls] if asking else []
+        shown: list[Entry] = []
         for result in results:
-            place = self._position_of.get(result)
+            entry = self._shown.get(result)
             call = self._pairing.call_of[result][1]
-            called = at is not None and any(_same_call(call, other) for other in calls)
-            if place is not None:
-                shown.append(place)
-                if not called or (at is not None and place < at):
-                    yield _violation(
+            called = _identity(call) in calls
+            if entry is not None:
+                shown.append(entry)
+                if not called or (asking is not None and self._precedes(entry, asking, view)):
+                    yield _Fault(
                         "calls_stay_paired",
-                        place,
+                        entry,
                         f"the result of {call.name} ({call.call_id!r}) has no call before it",
                         "/tool_call_id",
                     )
-            elif called and at is not None:
-                yield _violation(
+            elif called and asking is not None:
+                yield _Fault(
                     "calls_stay_paired",
-                    at,
+                    asking,
                     f"the call of {call.name} ({call.call_id!r}) has lost its result",
                     "/tool_calls",
                 )
-        if shown and len(results) > 1 and (at is None or len(shown) < len(results)):
-            yield _violation(
+        if shown and len(results) > 1 and (asking is None or len(shown) < len(results)):
+            yield _Fault(
                 "batches_stay_whole",
                 shown[0],
                 f"{len(shown)} of {len(results)} results of one message are left",
             )
-        adjacent = results == list(range(caller + 1, caller + 1 + len(results)))
-        if at is not None and adjacent and shown:
-            expected = set(range(at + 1, at + 1 + len(shown)))
-            if set(shown) != expected:
-                yield _violation(
-                    "results_stay_adjacent", shown[-1], "something was put between call and result"
-                )
+        if self._misplaced and asking is not None and shown and self._is_adjacent(caller):
+            yield from _check_adjacent(asking, shown, view)
+
+    def _precedes(self, entry: Entry, other: Entry, view: View) -> bool:
+        """Whether an entry stands before another that the history has before it."""
+        if not self._misplaced:
+            return False
+        return _position_of(entry, view) < _position_of(other, view)
+
+    def _placed(self, view: View) -> list[Violation]:
+        """Return the faults noted so far, at the places where their entries stand now."""
+        at_position = self._misplaced or self._between
+        found = [
+            _violation(fault.rule, position, fault.explanation)
+            for position, fault in at_position.items()
+        ]
+        faults = [fault for faults in self._groups.values() for fault in faults]
+        faults += self._unresolved.values()
+        if faults:
+            positions = {id(entry): at for at, entry in enumerate(view.entries)}
+            found += [
+                _violation(fault.rule, positions[id(fault.entry)], fault.explanation, fault.field)
+                for fault in faults
+            ]
+        return found
 
     def _check_written(self, view: View) -> Iterator[Violation]:
         """Check calls and results that a strategy wrote itself, by their ids."""
@@ -203,12 +273,12 @@ class Checker:
             return
         paired = pair(view.messages)
         for position in paired.orphans:
-            if position in self._written:
+            if id(view.entries[position]) in self._written:
                 yield _violation(
                     "calls_stay_paired", position, "a written result has no call before it"
                 )
         for position, call in paired.open_calls:
-            if position in self._written and position < len(view) - 1:
+            if id(view.entries[position]) in self._written and position < len(view) - 1:
                 yield _violation(
                     "calls_stay_paired", position, f"a written call of {call.name} has no result"
                 )
@@ -218,19 +288,19 @@ class Checker:
             yield from _check_system(history, view)
         if self._promises.keeps_last_user:
             last = history.last_user_position()
-            if last is not None and not self._is_whole(last, history, view):
+            if last is not None and not self._is_whole(last, history):
                 yield _violation("last_user_is_kept", -1, f"message {last} is gone or changed")
         if self._promises.keep_last_results:
             kept = history.result_positions()[-self._promises.keep_last_results :]
             for index in kept:
-                if not self._is_whole(index, history, view):
+                if not self._is_whole(index, history):
                     yield _violation(
                         "last_results_are_kept", -1, f"result {index} is gone or changed"
                     )
 
-    def _is_whole(self, index: int, history: History, view: View) -> bool:
-        position = self._position_of.get(index)
-        return position is not None and view.entries[position].message == history[index]
+    def _is_whole(self, index: int, history: History) -> bool:
+        entry = self._shown.get(index)
+        return entry is not None and entry.message == history[index]
 
     def _check_twin(self, view: View, twin: View, same: int) -> Iterator[Violation]:
         twin_same = common_prefix(self._twin, twin.entries)
@@ -249,13 +319,37 @@ def _index_of(entry: Entry) -> int | None:
     return entry.origin.first if entry.origin.kind != "generated" else None
 
 
-def _same_call(call: object, other: object) -> bool:
-    """Whether two calls have one id and name; arguments may have been shortened."""
-    return _identity(call) == _identity(other)
+def _forget_from(position: int, faults: dict[int, _Fault]) -> None:
+    for known in [known for known in faults if known >= position]:
+        del faults[known]
 
 
-def _identity(call: object) -> tuple[object, ...]:
-    return tuple(getattr(call, name) for name in ("call_id", "name", "kind"))
+def _first_shown(entries: Entries) -> dict[int, Entry]:
+    """Return history index -> the first entry that shows it."""
+    shown: dict[int, Entry] = {}
+    for entry in entries:
+        index = _index_of(entry)
+        if index is not None:
+            shown.setdefault(index, entry)
+    return shown
+
+
+def _identity(call: ToolCall) -> tuple[str, str, str]:
+    """Return what a call is recognised by; its arguments may have been shortened."""
+    return call.call_id, call.name, call.kind
+
+
+def _position_of(entry: Entry, view: View) -> int:
+    return next(at for at, other in enumerate(view.entries) if other is entry)
+
+
+def _check_adjacent(asking: Entry, shown: list[Entry], view: View) -> Iterator[_Fault]:
+    at = _position_of(asking, view)
+    places = {_position_of(entry, view) for entry in shown}
+    if places != set(range(at + 1, at + 1 + len(shown))):
+        yield _Fault(
+            "results_stay_adjacent", shown[-1], "something was put between call and result"
+        )
 
 
 def _violation(rule: str, position: int, explanation: str, field: str = "") -> Violation:
@@ -274,9 +368,10 @@ def _check_system(history: History, view: View) -> Iterator[Violation]:
 
 
 def _check_handles(
-    history: History, added: Iterable[Entry], start: int, recover: Callable[[str], str | None]
-) -> Iterator[tuple[int, Violation]]:
-    for position, entry in enumerate(added, start):
+    history: History, come: Iterable[Entry], recover: Callable[[str], str | None]
+) -> dict[int, _Fault]:
+    faults: dict[int, _Fault] = {}
+    for entry in come:
         handle, index = entry.origin.handle, entry.origin.first
         if handle is None or index < 0:
             continue
@@ -286,7 +381,8 @@ def _check_handles(
             fault = f"handle {handle!r} does not give back the original"
         else:
             continue
-        yield position, _violation("handles_resolve", position, fault)
+        faults[id(entry)] = _Fault("handles_resolve", entry, fault)
+    return faults
 
 
 def _check_size(before: float, after: float) -> Iterator[Violation]:
