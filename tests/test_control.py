@@ -175,6 +175,22 @@ def test_a_stage_reports_each_edit_once():
     assert edited == [0, 0, 0, 0, 1, 0, 1, 0, 1, 0, 1]
 
 
+def test_a_stage_behind_another_reports_each_edit_once():
+    front, behind = (
+        Stage(SnipMiddle(max_messages=7, keep_head=1)),
+        Stage(ClearToolResults(keep_last_results=1, placeholder="[{handle}]")),
+    )
+    history, used, handles = History(run_of(8, size=150)), context(), []
+    for length in range(1, len(history) + 1):
+        view = View(front.run(View.of(history.prefix(length)), used).entries)
+        for event in behind.run(view, used).events:
+            assert event.messages_edited == len(event.handles)
+            handles += event.handles
+
+    assert handles == list(used.store)
+    assert len(handles) == 7
+
+
 # pipelines
 
 
