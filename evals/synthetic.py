@@ -64,8 +64,10 @@ def generate(
     """
     if n_messages < 5 or n_messages % 2 == 0:
         raise ValueError(f"n_messages must be odd and >= 5, got {n_messages}")
-    if min(gaps, default=1) < 1 or min(plant_every, facts_every) < 1:
-        raise ValueError("gaps, plant_every and facts_every must be >= 1")
+    if min(gaps, default=0) < 1 or min(plant_every, facts_every) < 1:
+        raise ValueError(
+            "plant_every, facts_every and each of gaps must be >= 1, and one gap given"
+        )
     rounds = (n_messages - 3) // 2
     source = random.Random(seed)
     planted = list(_plant(rounds, gaps, plant_every, source))
@@ -76,6 +78,7 @@ def generate(
         Message("user", "Go through every record, keep notes, and report at the end."),
     ]
     facts: list[Json] = []
+    amounts: set[int] = set()
     for number in range(rounds):
         call_id = f"call_{number}"
         arguments = {"record": number, "note": used[number].value if number in used else "next"}
@@ -91,7 +94,7 @@ def generate(
         if here in stated:
             lines.insert(len(lines) // 2, _statement(stated[here]))
         if number % facts_every == facts_every // 2:
-            fact, line = _fact(number, here, source)
+            fact, line = _fact(number, here, source, amounts)
             facts.append(fact)
             lines.insert(len(lines) // 3, line)
         messages.append(Message("tool", "\n".join(lines), tool_call_id=call_id))
@@ -151,8 +154,13 @@ def _statement(item: Planted) -> str:
     return f"the entry that belongs to this record is {item.value} and stays valid"
 
 
-def _fact(number: int, stated_at: int, source: random.Random) -> tuple[Json, str]:
-    amount = source.randrange(10_000, 99_999)
+def _fact(
+    number: int, stated_at: int, source: random.Random, amounts: set[int]
+) -> tuple[Json, str]:
+    """Return a fact and its line; no two have the same amount, so none can stand for another."""
+    while (amount := source.randrange(10_000, 99_999)) in amounts:
+        continue
+    amounts.add(amount)
     name = f"acct_{source.randrange(16**6):06x}"
     line = f"The limit of {name} is {amount} crowns."
     return {
