@@ -349,7 +349,7 @@ def test_offloading_refuses_a_template_without_the_handle():
 
 
 @given(st.text(st.sampled_from("ab\u0301\u200d👩👧🏽\ufe0f结\ud83d\ude00")), st.integers(0, 12))
-def test_a_clipped_text_is_short_and_starts_or_ends_no_mark(text, max_chars):
+def test_a_clipped_text_is_an_end_of_the_text_and_no_longer_than_asked(text, max_chars):
     head, tail = clip_head(text, max_chars), clip_tail(text, max_chars)
 
     assert len(head) <= max_chars
