@@ -1,0 +1,123 @@
+import json
+
+import pytest
+
+from compaction.llm import Usage
+from compaction.messages import Message, ToolCall
+from compaction.tokens import TiktokenCounter
+from evals.prepare import prepare
+from evals.transcripts import RecordedRequest, Segment, Transcript, single_segment
+
+TOOL = {"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}
+MESSAGES = (
+    Message("system", "Be brief."),
+    Message("user", "Count to three."),
+    Message("assistant", None, tool_calls=(ToolCall("c1", "count", '{"to": 3}'),)),
+    Message("tool", "one two three", tool_call_id="c1"),
+    Message("assistant", "One, two, three."),
+)
+
+
+def transcript(*segments, **fields):
+    return Transcript("example", tuple(segments), **fields)
+
+
+def with_usage(reported, messages=MESSAGES):
+    usages = [Usage(tokens, 7) if tokens is not None else None for tokens in reported]
+    return Segment(
+        messages, (RecordedRequest(2, usage=usages[0]), RecordedRequest(4, usage=usages[1]))
+    )
+
+
+def counted(messages):
+    counter = TiktokenCounter()
+    return sum(counter.count(message) for message in messages)
+
+
+def test_a_request_is_counted_as_its_messages_its_tools_and_the_framing():
+    prepared = prepare(transcript(*single_segment(MESSAGES), tools=(TOOL,)))
+
+    tools = TiktokenCounter().count_tools([TOOL])
+    assert tools > 0
+    assert prepared.fixed_tokens == tools + 3
+    assert [request.counted_tokens for request in prepared.requests] == [
+        counted(MESSAGES[:2]) + tools + 3,
+        counted(MESSAGES[:4]) + tools + 3,
+    ]
+
+
+def test_without_usage_sizes_are_as_counted_and_the_answer_is_counted():
+    prepared = prepare(transcript(*single_segment(MESSAGES)))
+
+    assert [r.tokens for r in prepared.requests] == [r.counted_tokens for r in prepared.requests]
+    assert [r.output_tokens for r in prepared.requests] == [
+        counted(MESSAGES[2:3]),
+        counted(MESSAGES[4:]),
+    ]
+    assert prepared.segments[0].calibration.error_fraction is None
+
+
+def test_sizes_are_what_the_provider_would_report_and_output_what_it_did():
+    sizes = [counted(MESSAGES[:2]) + 3, counted(MESSAGES[:4]) + 3]
+
+    prepared = prepare(transcript(with_usage([sizes[0] + 5_000, sizes[1] + 5_000])))
+
+    assert [request.tokens for request in prepared.requests] == [s + 5_000 for s in sizes]
+    assert [request.output_tokens for request in prepared.requests] == [7, 7]
+    assert prepared.input_tokens == sum(sizes) + 10_000
+    assert prepared.peak_tokens == sizes[1] + 5_000
+
+
+def test_a_request_whose_usage_is_empty_does_not_enter_the_fit():
+    size = counted(MESSAGES[:4]) + 3
+
+    prepared = prepare(transcript(with_usage([0, size + 100])))
+
+    calibration = prepared.segments[0].calibration
+    assert (calibration.n_requests, calibration.offset_tokens) == (1, 100.0)
+
+
+def test_each_segment_is_calibrated_by_itself_and_numbered_through():
+    size = counted(MESSAGES[:4]) + 3
+    first = Segment(MESSAGES, (RecordedRequest(4, usage=Usage(size + 10, 1)),))
+    second = Segment(MESSAGES, (RecordedRequest(4, usage=Usage(size + 900, 1)),))
+
+    prepared = prepare(transcript(first, second))
+
+    assert [segment.calibration.offset_tokens for segment in prepared.segments] == [10.0, 900.0]
+    assert [segment.first_message for segment in prepared.segments] == [0, 5]
+    assert [(r.index, r.segment) for r in prepared.requests] == [(0, 0), (1, 1)]
+    assert [len(segment.history) for segment in prepared.segments] == [5, 5]
+
+
+def test_the_peak_in_characters_is_the_json_of_the_largest_request():
+    small = Segment(MESSAGES[:3], (RecordedRequest(2),))
+
+    prepared = prepare(transcript(small, *single_segment(MESSAGES), small))
+
+    assert prepared.peak_chars == sum(
+        len(json.dumps(message.to_openai(), ensure_ascii=False)) for message in MESSAGES[:4]
+    )
+
+
+@pytest.mark.parametrize("segments", [(), (Segment((), ()),), (Segment(MESSAGES, ()),)])
+def test_a_transcript_without_requests_has_no_size(segments):
+    prepared = prepare(transcript(*segments))
+
+    assert (prepared.requests, prepared.input_tokens) == ((), 0)
+    assert (prepared.peak_tokens, prepared.peak_chars) == (0.0, 0)
+
+
+def test_reasoning_counts_only_where_it_was_sent_back():
+    thought = Message("assistant", "One.", reasoning="a long chain of thought about counting")
+    messages = (*MESSAGES[:2], thought, Message("user", "Go on."), Message("assistant", "Two."))
+
+    without = prepare(transcript(*single_segment(messages)))
+    included = prepare(transcript(*single_segment(messages), includes_reasoning=True))
+
+    reasoning = TiktokenCounter().count_text(thought.reasoning)
+    differences = [
+        b.counted_tokens - a.counted_tokens
+        for a, b in zip(without.requests, included.requests, strict=True)
+    ]
+    assert differences == [0, reasoning]
