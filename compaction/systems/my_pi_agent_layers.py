@@ -139,6 +139,8 @@ class FreeLayers:
             self._snip_tier = SnipMiddle(max_messages=longest, keep_head=keep_head)
             self._snip = Stage(self._snip_tier)
         snipped = self._snip.run(view, self._context)
+        if snipped is view:
+            return view
         if last_user is not None:
             snipped = _with_user(view, snipped, last_user)
         return snipped if _gains(view, snipped) else view
