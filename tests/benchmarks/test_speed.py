@@ -1,0 +1,117 @@
+"""Ratios of replaying and scoring to one tiktoken pass over the same text, measured in one run.
+
+Run with `pytest tests/benchmarks --benchmark-only -s`. No assertion on time stands in the plain run.
+"""
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from compaction.extractive import ExtractiveModel
+from compaction.vocabulary import load_encoding
+from evals.common_names import is_common_name
+from evals.facts import find_facts
+from evals.needs import find_needs
+from evals.prepare import prepare
+from evals.scoring import Material, score
+from evals.settings import Setting, bind
+from evals.synthetic import generate
+from evals.transcripts import Transcript
+
+SMALL, LARGE = 2_203, 22_003
+MAX_RATIO_TO_TIKTOKEN = 5.0
+MAX_RATIO_OF_TENFOLD = 11.0
+STRATEGIES = ("xun", "my_pi_agent")
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Processor seconds of each stage on one transcript."""
+
+    tiktoken: float
+    prepare: float
+    extract: float
+    scored: dict[str, float]
+
+    def ratio(self, strategy: str) -> float:
+        """Everything that one strategy on one transcript needs, to one tiktoken pass."""
+        return (self.prepare + self.extract + self.scored[strategy]) / self.tiktoken
+
+
+def tiktoken_pass(transcript: Transcript) -> None:
+    encoding = load_encoding()
+    for message in transcript.messages:
+        encoding.encode_ordinary(message.text)
+        for call in message.tool_calls:
+            encoding.encode_ordinary(call.arguments)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    gc.collect()
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def timings(n_messages: int) -> Timings:
+    transcript = generate(n_messages)
+    load_encoding()
+    is_common_name("warm")
+    passes = min(seconds(lambda: tiktoken_pass(transcript)) for _ in range(3))
+    prepare_seconds = seconds(lambda: prepare(transcript))
+    prepared = prepare(transcript)
+    extract = seconds(lambda: (find_needs(prepared), find_facts(prepared)))
+    material = Material(prepared, find_needs(prepared), find_facts(prepared))
+    scored = {
+        name: seconds(
+            lambda name=name: score(material, bind(Setting(name), prepared), ExtractiveModel())
+        )
+        for name in STRATEGIES
+    }
+    return Timings(passes, prepare_seconds, extract, scored)
+
+
+@pytest.fixture(scope="module")
+def small() -> Timings:
+    return timings(SMALL)
+
+
+@pytest.fixture(scope="module")
+def large() -> Timings:
+    return timings(LARGE)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_replay_with_scoring_costs_few_tokenizer_passes(strategy, small, large):
+    for size, measured in ((SMALL, small), (LARGE, large)):
+        print(
+            f"\n{strategy}, {size} messages: tiktoken {measured.tiktoken:.2f} s; "
+            f"prepare {measured.prepare / measured.tiktoken:.2f}, "
+            f"needs and facts {measured.extract / measured.tiktoken:.2f}, "
+            f"replay and score {measured.scored[strategy] / measured.tiktoken:.2f}, "
+            f"together {measured.ratio(strategy):.2f} passes"
+        )
+
+    assert small.ratio(strategy) <= MAX_RATIO_TO_TIKTOKEN
+    assert large.ratio(strategy) <= MAX_RATIO_TO_TIKTOKEN
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_ten_times_the_data_costs_at_most_eleven_times_the_time(strategy, small, large):
+    grown = large.scored[strategy] / small.scored[strategy]
+    print(f"\n{strategy}: {LARGE} against {SMALL} messages, replay and score x {grown:.1f}")
+
+    assert grown <= MAX_RATIO_OF_TENFOLD
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_benchmark_of_a_cell(strategy, benchmark):
+    prepared = prepare(generate(SMALL))
+    material = Material(prepared, find_needs(prepared), find_facts(prepared))
+
+    benchmark.pedantic(
+        lambda: score(material, bind(Setting(strategy), prepared), ExtractiveModel()), rounds=3
+    )

@@ -1,0 +1,83 @@
+"""The README's Python runs as printed, against a scripted endpoint."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evals.scripted_endpoint import Reply, serve_script
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def block(first_line: str) -> str:
+    """Return the Python block of the README that begins with a comment line."""
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    return next(code for code in blocks if code.startswith(first_line))
+
+
+def call(number: int) -> Reply:
+    arguments = json.dumps({"path": "notes.txt"})
+    function = {"name": "read_file", "arguments": arguments}
+    return Reply(tool_calls=[{"id": f"call_{number}", "type": "function", "function": function}])
+
+
+def run(code: str, folder: Path, base_url: str) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, "OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": "none"}
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "notes.txt").write_text("port 8080 is left to open\n" * 200, "utf-8")
+    return tmp_path
+
+
+def test_the_agent_of_the_readme_compacts_and_resumes_without_a_second_summary(folder: Path):
+    code = block("# agent.py").replace("60_000", "4_000")
+    summary = Reply("<summary>## Goal\nRead notes.txt; port 8080 is left to open.</summary>")
+    script = [call(0), call(1), call(2), summary, call(3), Reply("Port 8080 is left to open.")]
+    with serve_script(script, model="gpt-5.2", created=0) as endpoint:
+        first = run(code, folder, endpoint.base_url)
+        asked = len(endpoint.requests)
+
+    with serve_script([Reply("Still port 8080.")], model="gpt-5.2", created=0) as endpoint:
+        second = run(code, folder, endpoint.base_url)
+
+        assert "Port 8080 is left to open." in first.stdout, first.stderr
+        assert "ContextCompacted" in first.stdout
+        assert asked == len(script)
+        assert "Still port 8080." in second.stdout, second.stderr
+        assert len(endpoint.requests) == 1
+
+
+def test_the_compactor_of_the_readme_is_a_strategy(tmp_path: Path):
+    (tmp_path / "keep_ten.py").write_text(block("# keep_ten.py"), "utf-8")
+    command = [sys.executable, "-m", "evals.cli", "run", "--no-controls", "--out", "run"]
+
+    done = subprocess.run(
+        [*command, "--strategy", "keep_ten.py:keep_ten"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    row = json.loads((tmp_path / "run" / "rows.jsonl").read_text("utf-8"))
+    assert row["status"] == "ok", done.stderr
+    assert row["engaged"]
+    assert done.returncode == 1
+    assert "calls_stay_paired" in done.stderr
