@@ -183,7 +183,8 @@ class _Shown:
             self._drop(entry)
         for entry in come:
             self._take(entry)
-        self._entries = entries
+        # Equal leading entries may be other objects; those that were taken are the ones to drop.
+        self._entries = self._entries[:same] + entries[same:]
 
     def _take(self, entry: Entry) -> None:
         index = entry.origin.first

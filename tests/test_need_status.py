@@ -1,12 +1,13 @@
 """What became of a need, on views made by hand."""
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compaction.history import View, generated
+from compaction.history import Entry, View, equal_prefix, generated
 from compaction.messages import Message
 from compaction.strategy import Promises
 from evals.need_status import NeedScorer, is_read_only
@@ -49,12 +50,13 @@ class Shelf:
         return self.texts.get(handle)
 
 
-def step_at(conversation, request, entries, shelf=None):
+def step_at(conversation, request, entries, shelf=None, *, before=()):
     asked = conversation.requests[request]
     segment = conversation.segments[asked.segment]
     history = segment.history.prefix(asked.recorded.position)
     view = View(tuple(entries))
-    return Step(asked, segment, history, view, view, 0, 0.0, shelf or Shelf())
+    unchanged = equal_prefix(tuple(before), view.entries)
+    return Step(asked, segment, history, view, view, unchanged, 0.0, shelf or Shelf())
 
 
 def whole_entries(conversation, request):
@@ -350,7 +352,7 @@ def test_sidecar_rows_hold_no_text_of_the_conversation():
     assert len(digest) == 12
 
 
-GENERATED = prepare(generate(61, seed=3, gaps=(1, 2, 4, 9), plant_every=2, round_chars=300))
+GENERATED = prepare(generate(25, seed=3, gaps=(1, 2, 4, 9), plant_every=1, round_chars=300))
 REPEATED = prepared(
     user("Go."),
     *(
@@ -368,41 +370,44 @@ REPEATED = prepared(
 
 
 @st.composite
-def views(draw, conversation, request):
-    """Draw a view: each message whole, edited, summarised with its neighbours, or gone."""
-    entries = whole_entries(conversation, request)
-    result_entries, pending = [], []
-    fates = st.sampled_from(["whole", "whole", "whole", "gone", "edited", "summarised"])
-    for entry, fate in zip(
-        entries, draw(st.lists(fates, min_size=len(entries), max_size=len(entries))), strict=True
-    ):
+def views(draw, conversation, request, previous):
+    """Draw a view: each message whole, edited, summarised with its neighbours, or gone.
+
+    A beginning of the view before may stay, as the same objects or as equal ones.
+    """
+    kept = previous[: draw(st.integers(0, len(previous)))]
+    shown = [Entry(entry.message, entry.origin) for entry in kept] if draw(st.booleans()) else kept
+    start = max((index + 1 for entry in shown for index in entry.origin.indices), default=0)
+    pending, shown = [], list(shown)
+    for entry in whole_entries(conversation, request)[start:]:
+        fate = draw(st.sampled_from(["whole", "whole", "whole", "gone", "edited", "summarised"]))
         if fate == "summarised":
             pending.append(entry)
             continue
         if pending:
             text = draw(st.sampled_from([pending[0].message.text, "summary", LOG, "cut"]))
-            result_entries.append(generated("user", text, pending, "test"))
+            shown.append(generated("user", text, pending, "test"))
             pending = []
         if fate == "whole":
-            result_entries.append(entry)
+            shown.append(entry)
         elif fate == "edited":
             text = draw(st.sampled_from(["[cleared]", entry.message.text[-200:], LOG]))
-            result_entries.append(entry.edited(entry.message.with_text(text), "test"))
-    return result_entries
+            shown.append(entry.edited(entry.message.with_text(text), "test"))
+    return shown
 
 
 @pytest.mark.parametrize("conversation", [GENERATED, REPEATED], ids=["generated", "repeated"])
 @given(data=st.data())
 def test_judging_what_changed_equals_judging_each_view_anew(conversation, data):
     needs = find_needs(conversation)
-    growing = NeedScorer(needs, Promises())
-    anew = []
+    growing = NeedScorer(needs, NOTHING)
+    shown, anew = [], []
 
     for request in conversation.requests:
-        step = step_at(conversation, request.index, data.draw(views(conversation, request.index)))
-        growing.see(step)
-        fresh = NeedScorer(needs, Promises())
-        fresh.see(step)
+        before, shown = shown, data.draw(views(conversation, request.index, shown))
+        growing.see(step_at(conversation, request.index, shown, before=before))
+        fresh = NeedScorer(needs, NOTHING)
+        fresh.see(step_at(conversation, request.index, shown))
         anew += fresh.details()["rows"]
 
     assert anew == growing.details()["rows"]
@@ -416,8 +421,8 @@ def test_an_equal_message_of_another_place_takes_its_place_and_goes_with_it():
     needs = find_needs(REPEATED)
     scorer = NeedScorer(needs, Promises())
 
-    for view in ([shown[1]], [shown[3]], []):
-        scorer.see(step_at(REPEATED, 5, view))
+    for before, view in pairwise([[], [shown[1]], [shown[3]], []]):
+        scorer.see(step_at(REPEATED, 5, view, before=before))
     scorer.see(step_at(REPEATED, 6, []))
 
     assert shown[1].message == shown[3].message
