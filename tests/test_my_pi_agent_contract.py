@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -134,3 +135,16 @@ def test_a_parameter_out_of_range_is_refused_by_name(parameters: dict, message: 
         MyPiAgent(**parameters)
 
     assert message in str(raised.value)
+
+
+def test_each_row_of_the_seed_table_names_a_test_that_exists() -> None:
+    table = (my_pi_agent.__doc__ or "").partition("symbol -> test:")[2]
+    written = "\n".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    rows = table.strip().split("\n- ")
+
+    for row in rows:
+        named = re.findall(r"\btest_\w+", row)
+        assert named, row
+        assert "`" in row, row
+        assert [name for name in named if f"def {name}(" not in written] == []
+    assert len(rows) > 30
