@@ -17,6 +17,12 @@ IMPORTERS: Final[tuple[str, ...]] = (
     "native",
     "vcr_cassette",
     "claude_code",
+    "codex",
+    "pi",
+    "gemini_cli",
+    "copilot_cli",
+    "opencode",
+    "cline",
     "tau_bench",
     "openai_chat",
 )
