@@ -21,8 +21,10 @@ from evals.datasets_folder import (
 )
 from evals.importers import importer_for, importers
 from evals.importers.files import UnknownFormatError, head_of, read_document
+from evals.importers.reports import unique_names
+from evals.importers.zip_archives import members
 from evals.results import ROWS_FILE, RUN_FILE
-from evals.transcripts import Transcript
+from evals.transcripts import Skipped, Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +104,39 @@ def load_file(path: Path) -> list[Transcript]:
     source = str(path)
     if not path.is_file():
         raise TranscriptError(f"{source}: no such file; correct the path")
-    importer = importer_for(head_of(path, source))
-    transcripts = list(importer.read(path, source))
+    transcripts = _read(path, source)
     if path.name in CASSETTE_NAMES and path.with_name(FACTS_NAME).is_file():
         return _with_facts(transcripts, path.with_name(FACTS_NAME))
     return transcripts
+
+
+def _read(path: Path, source: str) -> list[Transcript]:
+    head = head_of(path, source)
+    try:
+        return list(importer_for(head).read(path, source))
+    except UnknownFormatError:
+        if head.layout != "archive":
+            raise
+    return _read_archive(path, source)
+
+
+def _read_archive(path: Path, source: str) -> list[Transcript]:
+    """Read every file of an archive; those that hold no conversation are told as skipped."""
+    transcripts: list[Transcript] = []
+    skipped: list[Skipped] = []
+    for member in members(path, source):
+        try:
+            head = head_of(member.path, member.source)
+            transcripts += importer_for(head).read(member.path, member.source)
+        except UnknownFormatError as error:
+            skipped.append(Skipped(member.source, str(error), expected=True))
+    if not transcripts:
+        reason = skipped[0].reason if skipped else "it is empty"
+        text = f"{source}: no conversation in the archive ({reason}); name another file"
+        raise UnknownFormatError(text)
+    names = unique_names(transcript.name for transcript in transcripts)
+    named = [replace(t, name=name) for t, name in zip(transcripts, names, strict=True)]
+    return [replace(named[0], skipped=(*named[0].skipped, *skipped)), *named[1:]]
 
 
 def load(location: Location) -> Transcript:

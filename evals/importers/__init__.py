@@ -16,6 +16,11 @@ from evals.transcripts import Transcript
 IMPORTERS: Final[tuple[str, ...]] = (
     "native",
     "vcr_cassette",
+    "inspect_ai",
+    "swe_agent",
+    "mini_swe_agent",
+    "openhands",
+    "openhands_sdk",
     "claude_code",
     "codex",
     "pi",
@@ -24,6 +29,9 @@ IMPORTERS: Final[tuple[str, ...]] = (
     "opencode",
     "cline",
     "tau_bench",
+    "langchain",
+    "openai_responses",
+    "anthropic_messages",
     "openai_chat",
 )
 """Module names below this package, tried in order: the strict ones first."""

@@ -1,7 +1,11 @@
-"""Opening files of unknown content: plain or gzip, their first part, and whole JSON documents."""
+"""Opening files of unknown content: plain or gzip, their first part, and whole JSON documents.
+
+A zip archive is recognised here and opened by `zip_archives`.
+"""
 
 import gzip
 import json
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +26,9 @@ MAX_LINE_BYTES: Final = 512_000_000
 BINARY_FRACTION: Final = 0.1
 """Share of undecodable characters in the head above which a file is called binary."""
 
-Layout = Literal["document", "lines", "text"]
+ZIP_START: Final = b"PK\x03\x04"
+
+Layout = Literal["document", "lines", "text", "archive"]
 
 
 class UnknownFormatError(TranscriptError):
@@ -36,9 +42,10 @@ class Head:
     source: str
     """The file as the user named it."""
     text: str
-    """The first part of the file, with replacement characters where it is not UTF-8."""
+    """The first part of the file, with replacement characters where it is not UTF-8; of an archive
+    the names of its members, one a line."""
     layout: Layout
-    """One JSON value, JSON Lines (also a single line), or no JSON at all."""
+    """One JSON value, JSON Lines (also a single line), no JSON at all, or a zip archive."""
     values: tuple[JsonValue, ...] = ()
     """The document, or the first values of the lines."""
 
@@ -114,6 +121,8 @@ def head_of(path: Path, source: str) -> Head:
         TranscriptError: looks like JSON and is not, or cannot be read.
     """
     start, is_whole = _first_bytes(path, source)
+    if start.startswith(ZIP_START):
+        return Head(source, "\n".join(_member_names(path, source)), "archive")
     text = start.decode("utf-8-sig", "replace")
     if not text.strip():
         raise UnknownFormatError(f"{source}: the file is empty; name another file")
@@ -134,6 +143,15 @@ def head_of(path: Path, source: str) -> Head:
         if len(objects) * 2 <= len(others):
             raise
         return Head(source, text, "lines", tuple(objects))
+
+
+def _member_names(path: Path, source: str) -> list[str]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        text = f"{source}: broken zip archive ({error}); copy or export the file again"
+        raise TranscriptError(text) from error
 
 
 def _first_bytes(path: Path, source: str) -> tuple[bytes, bool]:

@@ -10,9 +10,11 @@ from evals.transcripts import Skipped
 class Report:
     """Single findings, and counts of records that come in hundreds."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str = "line") -> None:
+        """Count in `unit`: lines, or the events of a document."""
         self._found: list[Skipped] = []
         self._counts: dict[tuple[str, bool], list[int]] = {}
+        self._unit = unit
 
     def add(self, where: str, reason: str, *, expected: bool = False) -> None:
         self._found.append(Skipped(where, reason, expected))
@@ -24,7 +26,7 @@ class Report:
     def skipped(self) -> tuple[Skipped, ...]:
         counted = (
             Skipped(
-                f"line {line}",
+                f"{self._unit} {line}",
                 f"{reason} ({count} records, the first one here)" if count > 1 else reason,
                 expected,
             )
