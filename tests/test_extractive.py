@@ -11,6 +11,7 @@ from compaction.extractive import DEFAULT_OUTPUT_TOKENS, ExtractiveModel, size_q
 from compaction.extracts import kind_of, specificity
 from compaction.llm import ModelCall
 from compaction.messages import Message, ToolCall
+from compaction.prompts import SUMMARY_SECTIONS
 
 PI_SECTIONS = (
     "## Goal",
@@ -87,8 +88,6 @@ def calls(draw):
 
 @given(call=calls())
 def test_every_line_is_a_heading_or_part_of_a_line_that_was_given(call):
-    from compaction.prompts import SUMMARY_SECTIONS
-
     sources = [message.text for message in call.subject]
     sources += [c.arguments for message in call.subject for c in message.tool_calls]
     sources.append(call.previous_summary or "")
@@ -105,6 +104,21 @@ def test_a_summary_fits_its_limit_and_is_the_same_each_time(call):
 
     assert size_quarters(text) <= 4 * limit
     assert ExtractiveModel().complete(call).text == text
+
+
+@pytest.mark.parametrize("max_output_tokens", range(1, 120, 3))
+def test_headings_count_in_the_limit(max_output_tokens):
+    facts = "\n".join(f"setting_{n} = {n}" for n in range(50))
+    subject = (Message("user", "Do it, but never twice."), Message("assistant", facts))
+    summary = summary_of(*subject, sections=PI_SECTIONS, max_output_tokens=max_output_tokens)
+
+    assert size_quarters(summary) <= 4 * max_output_tokens
+
+
+@given(call=calls())
+def test_no_line_of_the_conversation_passes_for_a_heading(call):
+    for line in ExtractiveModel().complete(call).text.split("\n"):
+        assert not line.startswith("#") or line in (call.sections or SUMMARY_SECTIONS)
 
 
 @given(call=calls())

@@ -115,6 +115,7 @@ def test_cuts_are_safe_on_the_right_side_of_broken_conversations_too(messages, d
         ([calling("a"), Message("user", "?"), Message("user", "!")], 1, 1, 1),
         ([LEGACY_CALL, LEGACY_RESULT, LEGACY_CALL, LEGACY_RESULT], 3, 2, 4),
         ([answering("a"), Message("user", "?")], 1, 1, 1),
+        ([calling("never"), calling("b"), answering("b"), Message("user", "?")], 1, 1, 1),
     ],
 )
 def test_cuts_worked_out_by_hand(messages, cut, before, after):
