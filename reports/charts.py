@@ -11,7 +11,7 @@ import altair as alt
 import pandas as pd
 
 from reports.frames import Run, estimate_of
-from reports.matched import TRUNCATE
+from reports.matched import TRUNCATE, curves
 from reports.wording import clean, percent, points, with_n
 
 OKABE_ITO: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442")
@@ -45,8 +45,8 @@ def pareto(run: Run, provenance: str | None = None) -> Layered | None:
     """Draw saving against reach, a point per setting of one provenance (by default the first).
 
     Returns:
-        The Pareto front as a line of steps, truncation dashed, controls grey; None if no strategy
-        has both numbers.
+        The Pareto front as a line of steps, truncation at the same saving as a dash joined to each
+        point, controls grey; None if no strategy has both numbers.
     """
     if provenance is None:
         provenance = next(iter(run.provenances), "")
@@ -55,8 +55,11 @@ def pareto(run: Run, provenance: str | None = None) -> Layered | None:
     if strategies.empty:
         return None
     chart: Layered = alt.layer(
-        _line(truncation_line(run, provenance), strokeDash=[5, 4], stroke=GREY, opacity=0.9),
-        _line(front(strategies), interpolate="step-before", stroke=GREY, opacity=0.7),
+        _line(truncation_line(run, provenance), strokeDash=[5, 4], stroke=GREY),
+        _matched(strategies.dropna(subset=["matched"])),
+        _line(
+            front(strategies), interpolate="step-before", stroke=GREY, strokeWidth=6, opacity=0.3
+        ),
         _controls(marks[marks["is_control"]]),
         _strategies(strategies),
     )
@@ -68,7 +71,7 @@ def pareto(run: Run, provenance: str | None = None) -> Layered | None:
 def pareto_points(run: Run, provenance: str) -> pd.DataFrame:
     """Return the points of the chart: settings that engaged somewhere and have a reach."""
     settings = run.settings()
-    columns = ["setting", "strategy", "is_control", "saved", "reach", *_TEXTS]
+    columns = ["setting", "strategy", "is_control", "saved", "reach", "matched", *_TEXTS]
     if settings.empty:
         return pd.DataFrame(columns=columns)
     chosen = settings[(settings["provenance"] == provenance) & (settings["strategy"] != TRUNCATE)]
@@ -77,7 +80,7 @@ def pareto_points(run: Run, provenance: str) -> pd.DataFrame:
         for line in chosen.to_dict("records")
         if line["engaged"] and pd.notna(line["reach_mean"]) and pd.notna(line["saving_ratio"])
     ]
-    return pd.DataFrame(lines, columns=columns).astype({"is_control": bool})
+    return pd.DataFrame(lines, columns=columns).astype({"is_control": bool, "matched": float})
 
 
 def front(points_of: pd.DataFrame) -> pd.DataFrame:
@@ -92,15 +95,17 @@ def front(points_of: pd.DataFrame) -> pd.DataFrame:
 
 
 def truncation_line(run: Run, provenance: str) -> pd.DataFrame:
-    """Return saving and reach of each size of `truncate` over all transcripts, from (0, 100) on."""
-    rows = run.rows[(run.rows["provenance"] == provenance) & (run.rows["strategy"] == TRUNCATE)]
-    rows = rows[rows["scored"] & rows["reach"].notna()]
-    lines = [(0.0, 100.0)]
-    for _, group in rows.groupby("label", sort=False):
-        before, after = group["input_tokens_before"].sum(), group["input_tokens_after"].sum()
-        if before:
-            lines.append((100 * (1 - after / before), 100 * group["reach"].mean()))
-    return pd.DataFrame(sorted(lines), columns=["saved", "reach"]).round(2)
+    """Return saving and reach of truncation at any saving, if there is a single transcript.
+
+    Over several transcripts there is no such line: a setting saves different shares of each, so
+    two settings with one saving are to be compared with different values. `matched` has those.
+    """
+    rows = run.rows[run.rows["provenance"] == provenance]
+    found = list(curves(rows).values())
+    line = found[0] if rows["key"].nunique() == 1 and found else ()
+    return pd.DataFrame(
+        [(100 * point.saving, 100 * point.reach) for point in line], columns=["saved", "reach"]
+    ).round(2)
 
 
 _TEXTS: Final = ("saved_text", "reach_text", "difference_text", "facts_text")
@@ -115,6 +120,7 @@ def _point(line: Mapping[str, Any]) -> dict[str, Any]:
         "is_control": line["is_control"],
         "saved": round(100 * line["saving_ratio"], 2),
         "reach": round(100 * line["reach_mean"], 2),
+        "matched": round(100 * line["matched_reach"], 2) if difference.n == reach.n else None,
         "saved_text": percent(line["saving_ratio"]),
         "reach_text": with_n(percent(reach.mean), reach.n),
         "difference_text": with_n(points(difference.mean), difference.n),
@@ -125,6 +131,14 @@ def _point(line: Mapping[str, Any]) -> dict[str, Any]:
 def _line(data: pd.DataFrame, **look: Any) -> alt.Chart:
     chart: alt.Chart = alt.Chart(_data(data[["saved", "reach"]])).mark_line(**look)
     return chart.encode(x=_X, y=_Y)
+
+
+def _matched(data: pd.DataFrame) -> Layered:
+    base = alt.Chart(_data(data[["saved", "reach", "matched"]])).encode(x=_X)
+    joins = base.mark_rule(stroke=GREY, strokeWidth=1).encode(y=_Y, y2="matched:Q")
+    height = alt.Y("matched:Q", scale=_SCALE)
+    dashes = base.mark_point(shape="stroke", size=120, stroke=GREY, strokeWidth=2).encode(y=height)
+    return alt.layer(joins, dashes)
 
 
 def _controls(data: pd.DataFrame) -> Layered:
@@ -155,5 +169,8 @@ def _scale(names: Sequence[str], values: Sequence[str]) -> alt.Scale:
 
 
 def _data(frame: pd.DataFrame) -> alt.InlineData:
-    values = [{str(key): value for key, value in line.items()} for line in frame.to_dict("records")]
+    values = [
+        {str(key): None if pd.isna(value) else value for key, value in line.items()}
+        for line in frame.to_dict("records")
+    ]
     return alt.InlineData(values=values)

@@ -87,7 +87,7 @@ def _block(run: Run, provenance: str) -> Block:
     notes = []
     if len(points_of_truncate) > MAX_TRUNCATE_LINES:
         shown = settings[settings["strategy"] != TRUNCATE]
-        notes.append(_truncation(rows, len(points_of_truncate)))
+        notes += _truncation(rows, len(points_of_truncate))
     n_transcripts, n_clusters = rows["key"].nunique(), rows["cluster"].astype(str).nunique()
     if not Estimate(n_clusters=n_clusters).allows_claims:
         notes.append(
@@ -109,16 +109,17 @@ def _line(line: Mapping[str, Any]) -> Line:
     return Line(clean(line["label"]), line["is_control"], cells, int(line["violations"]))
 
 
-def _truncation(rows: pd.DataFrame, n_sizes: int) -> str:
-    of_transcript = curves(rows).values()
-    parts = []
+def _truncation(rows: pd.DataFrame, n_sizes: int) -> list[str]:
+    of_transcript, parts = curves(rows).values(), []
     for saving in SHOWN_SAVINGS:
         values = [
             value for curve in of_transcript if (value := reach_at(curve, saving)) is not None
         ]
         mean = sum(values) / len(values) if values else None
         parts.append(f"{with_n(percent(mean), len(values))} at {percent(saving, 0)} % saved")
-    return f"truncate, {n_sizes} sizes: reach, % (n): {', '.join(parts)}."
+    if not of_transcript:
+        return []
+    return [f"truncate, {n_sizes} sizes: reach, % (n): {', '.join(parts)}."]
 
 
 def _saved(line: Mapping[str, Any]) -> Cell:

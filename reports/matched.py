@@ -14,7 +14,8 @@ import pandas as pd
 TRUNCATE: Final = "truncate"
 EXPLANATION: Final = (
     "Truncation at the same saving: reach of keeping only the newest messages, at exactly the "
-    "saving of the setting on each transcript, interpolated between 16 sizes."
+    "saving of the setting on each transcript, interpolated between the sizes that were run; a "
+    "mean over the transcripts where there is one (the n of the difference)."
 )
 
 

@@ -27,8 +27,10 @@ from reports.wording import MISSING, clean, count, kilo, percent, plural
 MAX_SHORT_CHARS: Final = 60
 """Names in the wide table of transcripts."""
 PARETO_CAPTION: Final = (
-    "Each point is a setting; further right and higher up is better. Solid: settings that no "
-    "other one beats in both. Dashed: plain truncation. Grey: controls. Hover for numbers."
+    "Each point is a setting; further right and higher up is better. Broad line: settings that no "
+    "other one beats in both. Dash joined to a point: plain truncation at the same saving on the "
+    "same transcripts; a point below its dash loses more than truncation. Dashed line: truncation "
+    "at any saving, if there is one transcript. Grey points: controls. Hover for numbers."
 )
 TIMELINE_CAPTION: Final = (
     "One transcript under one setting. Across: requests. Down: messages, oldest on top. A cross: "
@@ -199,7 +201,7 @@ def _bundle() -> str:
 
 def _json(value: Any) -> str:
     """Return JSON that can stand in a script element: no text in it ends the element."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), sort_keys=True)
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"), sort_keys=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

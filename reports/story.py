@@ -1,6 +1,7 @@
 """What stands around the table: what was run, caveats, faults, provenance, for every report."""
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from reports.matched import EXPLANATION
 from reports.wording import clean, count, percent, plural, tokens, with_n
 
 MAX_FAULTS: Final = 10
-"""Failures and violations listed one by one; the others are counted."""
+"""Kinds of failures and violations that are listed; the others are counted."""
 MAX_ERROR_CHARS: Final = 300
 PLACEBO_WARNING: Final = 0.02
 """Above this share of needs that an unrelated text would also meet, a report says so."""
@@ -45,11 +46,11 @@ class Fault:
 @dataclass(frozen=True, slots=True)
 class Faults:
     shown: tuple[Fault, ...]
+    """The first of each kind, with the number of others like it."""
     n_all: int
-
-    @property
-    def n_hidden(self) -> int:
-        return self.n_all - len(self.shown)
+    """Failed cells, or pairs of cell and rule."""
+    n_hidden: int
+    """Kinds that are not shown."""
 
 
 def headline(run: Run) -> tuple[str, ...]:
@@ -58,10 +59,11 @@ def headline(run: Run) -> tuple[str, ...]:
     if of_each.empty:
         return ("No cell was run.",)
     n, total = len(of_each), of_each["input_tokens_before"].sum()
+    size = f"{tokens(total)} input tokens" if total else "input tokens not measured"
     errors = of_each["calibration_error_fraction"].dropna()
     lines = [
         f"{plural(n, 'transcript')} ({_parts(of_each)}), {plural(_settings(run), 'setting')}, "
-        f"{count(of_each['requests'].sum())} requests, {tokens(total)} input tokens "
+        f"{count(of_each['requests'].sum())} requests, {size} "
         f"by {clean(run.manifest.get('measuring_counter', 'an unnamed counter'))}.",
         f"Calibrated to recorded usage in {len(errors)} of {plural(n, 'transcript')}"
         + (f", median error {percent(errors.median())} %." if len(errors) else "."),
@@ -97,33 +99,40 @@ def transcripts(run: Run) -> pd.DataFrame:
 
 
 def failures(run: Run) -> Faults:
-    failed = run.rows[~run.rows["scored"]]
+    """Return failed cells, one entry per error text, the most frequent first."""
+    failed = run.rows[~run.rows["scored"]].fillna({"error": "no reason given"})
+    groups = [group.to_dict("records") for _, group in failed.groupby("error", sort=False)]
     shown = [
         Fault(
-            clean(row["label"]),
-            clean(row["transcript"]),
-            clean(row["error"] or "no reason given", MAX_ERROR_CHARS),
+            clean(group[0]["label"]),
+            clean(group[0]["transcript"]),
+            clean(group[0]["error"], MAX_ERROR_CHARS) + _more(len(group), "cell"),
         )
-        for row in failed.head(MAX_FAULTS).to_dict("records")
+        for group in sorted(groups, key=len, reverse=True)[:MAX_FAULTS]
     ]
-    return Faults(tuple(shown), len(failed))
+    return Faults(tuple(shown), len(failed), len(groups) - len(shown))
 
 
 def violations(run: Run) -> Faults:
-    """Return broken rules of strategies; controls are expected to break some."""
+    """Return broken rules of strategies, one entry per setting and rule.
+
+    Controls are expected to break some, so they are left out.
+    """
     rows = run.rows
     broken = rows[(rows["violations"] > 0) & ~rows["is_control"]]
-    found = [(row, rule) for row in broken.to_dict("records") for rule in sorted(row["violated"])]
+    groups: defaultdict[tuple[str, str], list[dict[Hashable, Any]]] = defaultdict(list)
+    for row in broken.to_dict("records"):
+        for rule in sorted(row["violated"]):
+            groups[row["label"], rule].append(row)
     shown = [
         Fault(
-            clean(row["label"]),
-            clean(row["transcript"]),
-            f"{clean(rule)} at {count(row['violated'][rule])} of {count(row['requests'])} requests"
-            + _first_place(run.sidecar(row["cell_id"]), rule),
+            clean(label),
+            clean(group[0]["transcript"]),
+            _violation(run, group[0], rule) + _more(len(group), "transcript"),
         )
-        for row, rule in found[:MAX_FAULTS]
+        for (label, rule), group in list(groups.items())[:MAX_FAULTS]
     ]
-    return Faults(tuple(shown), len(found))
+    return Faults(tuple(shown), sum(map(len, groups.values())), len(groups) - len(shown))
 
 
 def definitions(run: Run) -> Iterator[tuple[str, str, str]]:
@@ -163,6 +172,15 @@ def _settings(run: Run) -> int:
 def _parts(of_each: pd.DataFrame) -> str:
     sizes = of_each.groupby("provenance").size()
     return ", ".join(f"{size} {clean(name)}" for name, size in sizes.items())
+
+
+def _more(n: int, noun: str) -> str:
+    return f" (and {plural(n - 1, f'more {noun}')})" if n > 1 else ""
+
+
+def _violation(run: Run, row: Mapping[Hashable, Any], rule: str) -> str:
+    places = f"{count(row['violated'][rule])} of {count(row['requests'])} requests"
+    return f"{clean(rule)} at {places}" + _first_place(run.sidecar(str(row["cell_id"])), rule)
 
 
 def _first_place(sidecar: Mapping[str, Any], rule: str) -> str:

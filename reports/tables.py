@@ -147,7 +147,7 @@ def _fault_section(title: str, faults: Faults, none: str) -> Iterator[str]:
 
 
 def _rest(faults: Faults) -> list[str]:
-    return [f"and {faults.n_hidden:,} more, see rows.jsonl"] if faults.n_hidden else []
+    return [f"and {faults.n_hidden:,} more kinds, see rows.jsonl"] if faults.n_hidden else []
 
 
 def _definition_lines(run: Run) -> Iterator[str]:

@@ -35,12 +35,28 @@ def test_the_front_holds_what_nothing_beats_in_both():
     assert list(kept.itertuples(index=False, name=None)) == [(20, 90), (40, 60), (90, 10)]
 
 
-def test_the_line_of_truncation_starts_where_nothing_is_saved(small):
-    line = truncation_line(small, "recorded")
+def test_truncation_is_a_line_for_one_transcript_only(tmp_path, small):
+    rows = [item for item in small_rows() if item.transcript == "a"]
 
-    # The smallest size saves 800 of 1,000 and 600 of 3,000 tokens and reaches 0.4 and 0.6.
-    assert tuple(line.iloc[0]) == (0.0, 100.0)
-    assert tuple(line.iloc[-1]) == (35.0, 50.0)
+    line = truncation_line(load(write_run(tmp_path / "one", rows)), "recorded")
+
+    assert line.to_numpy().tolist() == [[0, 100], [40, 80], [60, 60], [80, 40]]
+    assert truncation_line(small, "recorded").empty
+
+
+def test_truncation_is_joined_to_a_point_only_if_measured_on_the_same_transcripts(tmp_path):
+    rows = [item for item in small_rows() if item.label != "xun(k=2)"]
+    rows += [
+        row("a", "xun(k=2)", saving=0.6, reach=0.9),
+        row("b", "xun(k=2)", saving=0.3, reach=0.9, input_tokens_before=3_000.0),
+    ]
+
+    points = pareto_points(load(write_run(tmp_path / "run", rows)), "recorded")
+
+    # On b, truncation was measured up to a saving of 20 %.
+    matched = points.set_index("setting")["matched"]
+    assert matched["mine.py:shrink"] == 60.0
+    assert pd.isna(matched["xun(k=2)"])
 
 
 def test_without_a_strategy_that_engaged_there_is_no_chart(tmp_path):

@@ -124,14 +124,27 @@ def test_rules_broken_by_controls_are_not_listed(tmp_path):
     assert "No strategy broke" in markdown(load(write_run(tmp_path / "run", rows)))
 
 
-def test_failures_are_counted_where_they_are_too_many_to_list(tmp_path):
-    rows = [failed(f"t{at}", "x", f"request {at}: no") for at in range(13)]
+def test_failures_of_one_kind_are_one_line_and_kinds_beyond_ten_are_counted(tmp_path):
+    rows = [failed(f"t{at}", "x", "request 1: boom") for at in range(4)]
+    rows += [failed(f"u{at}", "x", f"request {at}: other") for at in range(12)]
 
     text = printed(load(write_run(tmp_path / "run", rows)), 80)
 
-    assert "Failed: 13" in text
-    assert text.count(": no") == 10
-    assert "and 3 more" in text
+    assert "Failed: 16" in text
+    assert "x on t0: request 1: boom (and 3 more cells)" in text
+    assert text.count(": other") == 9
+    assert "and 3 more kinds" in text
+
+
+def test_a_rule_broken_on_several_transcripts_is_one_line(tmp_path):
+    rows = [
+        row(f"t{at}", "x", saving=0.5, violations=2, violated={"no_growth": 2}) for at in range(3)
+    ]
+
+    text = printed(load(write_run(tmp_path / "run", rows)), 80)
+
+    assert "Broken rules: 3" in text
+    assert "x on t0: no_growth at 2 of 20 requests (and 2 more transcripts)" in text
 
 
 def test_hostile_names_steer_neither_terminal_nor_markdown(tmp_path):
