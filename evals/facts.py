@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeGuard, get_args
 
 from compaction.history import Entry
 from compaction.messages import Json, Message
@@ -93,10 +93,10 @@ def find_facts(prepared: Prepared) -> FactSet:
     request must keep it; all others are named with the reason and never scored.
     """
     checked = _Annotations(prepared)
-    facts = [fact for raw in prepared.transcript.facts if (fact := checked.read(raw))]
+    facts = [fact for raw in checked.listed if (fact := checked.read(raw))]
     corrected = {
-        raw.get("superseded_by"): raw.get("id")
-        for raw in prepared.transcript.facts
+        str(raw["superseded_by"]): str(raw.get("id"))
+        for raw in checked.listed
         if raw.get("superseded_by")
     }
     by_id = {fact.id: fact for fact in facts}
@@ -108,7 +108,7 @@ def find_facts(prepared: Prepared) -> FactSet:
         if problem is not None:
             checked.refuse(fact.id, problem)
         else:
-            kept.append(replace(fact, replaces=by_id.get(str(corrected.get(fact.id)))))
+            kept.append(replace(fact, replaces=by_id.get(corrected.get(fact.id, ""))))
     return replace(found, facts=tuple(kept), unverifiable=tuple(checked.refused))
 
 
@@ -204,11 +204,13 @@ class _Annotations:
 
     def __init__(self, prepared: Prepared) -> None:
         self._prepared = prepared
-        self._values_of = {
-            str(raw.get("id")): raw.get("values") for raw in prepared.transcript.facts
-        }
+        facts = prepared.transcript.facts
+        self.listed = [raw for raw in facts if isinstance(raw, dict)]
+        self._values_of = {str(raw.get("id")): raw.get("values") for raw in reversed(self.listed)}
         self._seen: set[str] = set()
         self.refused: list[Unverifiable] = []
+        if others := len(facts) - len(self.listed):
+            self.refuse("facts", f"{others} of {len(facts)} are no JSON objects")
 
     def refuse(self, fact_id: str, reason: str) -> None:
         self.refused.append(Unverifiable(fact_id, reason))
@@ -227,14 +229,15 @@ class _Annotations:
 
     def _problem(self, raw: Json) -> str | None:
         """Return what is wrong with an annotation by itself."""
-        if raw.get("kind") not in FACT_KINDS:
-            return f"unknown kind {raw.get('kind')!r}"
+        kind = raw.get("kind")
+        if not isinstance(kind, str) or kind not in FACT_KINDS:
+            return f"unknown kind {kind!r}; known: {', '.join(sorted(FACT_KINDS))}"
         values = raw.get("values")
         if not _is_values(values):
             return "values must be a non-empty list of non-empty lists of non-empty texts"
         stated_at = raw.get("stated_at")
         messages = self._prepared.transcript.messages
-        if not isinstance(stated_at, int) or not 0 <= stated_at < len(messages):
+        if not _is_index(stated_at, len(messages)):
             return f"stated_at must be in 0..{len(messages) - 1}, got {stated_at!r}"
         evidence = raw.get("evidence")
         if not isinstance(evidence, str) or not evidence.strip():
@@ -243,9 +246,7 @@ class _Annotations:
             return f"the evidence does not stand in message {stated_at}"
         needed_at = raw.get("needed_at")
         n_requests = len(self._prepared.requests)
-        if needed_at is not None and not (
-            isinstance(needed_at, int) and 0 <= needed_at < n_requests
-        ):
+        if needed_at is not None and not _is_index(needed_at, n_requests):
             return f"needed_at must be in 0..{n_requests - 1}, got {needed_at!r}"
         superseded_by = raw.get("superseded_by")
         if superseded_by is not None and str(superseded_by) not in self._values_of:
@@ -271,15 +272,17 @@ class _Annotations:
             self.refuse(fact_id, f"request {judged_at} does not follow the statement")
             return None
         replacement = self._values_of.get(str(raw.get("superseded_by")))
-        claim = compile_claim(
-            raw["values"],
-            raw["evidence"],
-            superseding=[replacement]
-            if replacement is not None and _is_values(replacement)
-            else [],
-            question=str(raw.get("question") or ""),
-            kind=raw["kind"],
-        )
+        try:
+            claim = compile_claim(
+                raw["values"],
+                raw["evidence"],
+                superseding=[replacement] if _is_values(replacement) else [],
+                question=str(raw.get("question") or ""),
+                kind=raw["kind"],
+            )
+        except ValueError as error:
+            self.refuse(fact_id, str(error))
+            return None
         return Fact(fact_id, raw["kind"], claim, segment, local, judged_at)
 
 
@@ -301,7 +304,11 @@ def _problem_uncompacted(prepared: Prepared, said: _Said, fact: Fact) -> str | N
     return f"the uncompacted input at request {fact.judged_at} has it {verdict}"
 
 
-def _is_values(values: object) -> bool:
+def _is_index(value: object, length: int) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < length
+
+
+def _is_values(values: object) -> TypeGuard[list[list[str]]]:
     return (
         isinstance(values, list)
         and bool(values)
