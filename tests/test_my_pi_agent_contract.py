@@ -16,10 +16,8 @@ from compaction.history import History
 from compaction.llm import NoModel, ScriptedChat, Usage, drive
 from compaction.messages import Message, messages_to_openai
 from compaction.strategy import Context, Request
-from compaction.systems.my_pi_agent import (
-    MyPiAgent,
-    estimate_tokens,
-)
+from compaction.systems import my_pi_agent
+from compaction.systems.my_pi_agent import MyPiAgent, estimate_tokens
 from compaction.tokens import TiktokenCounter, total_of
 from tests.pi_cases import GOOD_REPLY, system, tool_round
 
