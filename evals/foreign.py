@@ -101,7 +101,6 @@ class ForeignCompactor:
         yield from ()
         before = self._entries + history.entries(self._seen)
         given = history.entries() if self.strategy.promises.mode == "viewing" else before
-        self._seen = len(history)
         asked = {
             "messages": [entry.message.to_openai() for entry in given],
             "context": {
@@ -116,7 +115,7 @@ class ForeignCompactor:
             returned = messages_from_openai(answer["messages"])
         except MessageError as error:
             raise StrategyError(f"{self.strategy.spec} returned a bad list: {error}") from error
-        self._entries = align(given, returned, self.strategy.spec)
+        self._entries, self._seen = align(given, returned, self.strategy.spec), len(history)
         return View(self._entries, tuple(self._events(before)))
 
     def record_usage(self, usage: Usage) -> None:

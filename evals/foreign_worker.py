@@ -5,7 +5,6 @@ the function prints goes to standard error. Imports nothing of this project, so 
 and nothing of ours shadows a module of the user's.
 """
 
-import asyncio
 import importlib
 import importlib.util
 import inspect
@@ -15,6 +14,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, TextIO
@@ -46,25 +46,32 @@ def main() -> None:
         _send(answers, {"error": _describe(error)})
         return
     _send(answers, declared)
-    loop = asyncio.new_event_loop()
     for line in asked:
         try:
-            reply = _answer(target, json.loads(line), loop)
+            reply = _answer(target, json.loads(line))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - so may the user's function
             reply = {"error": _describe(error)}
         _send(answers, reply)
 
 
-def _answer(target: Any, asked: Reply, loop: asyncio.AbstractEventLoop) -> Reply:
+def _answer(target: Any, asked: Reply) -> Reply:
     if "recover" in asked:
-        return {"text": _awaited(target.recover(asked["recover"]), loop)}
+        return {"text": _awaited(target.recover(asked["recover"]))}
     call = getattr(target, "view", target)
     arguments = (asked["messages"], asked["context"])[: _accepted(call)]
-    return {"messages": _checked(_awaited(call(*arguments), loop))}
+    return {"messages": _checked(_awaited(call(*arguments)))}
 
 
-def _awaited(value: Any, loop: asyncio.AbstractEventLoop) -> Any:
-    return loop.run_until_complete(value) if inspect.isawaitable(value) else value
+def _awaited(value: Any) -> Any:
+    return _event_loop().run_until_complete(value) if inspect.isawaitable(value) else value
+
+
+@cache
+def _event_loop() -> Any:
+    """Return the one loop of this process; importing asyncio takes longer than all the rest."""
+    import asyncio
+
+    return asyncio.new_event_loop()
 
 
 def _checked(returned: Any) -> Any:
