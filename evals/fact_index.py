@@ -81,7 +81,7 @@ class FactIndex:
             tokens = _tokens_of(plain)
             found.update(clue.fact_id for clue in clues if clue.fits(tokens))
         for key, fact_ids in self._by_key.items():
-            if key in plain or not key.isascii():
+            if not key.isascii() or (key in plain and _begins_word(key).search(plain)):
                 found |= fact_ids
         return found
 
@@ -97,6 +97,11 @@ def _form_tokens(needle: str) -> frozenset[str]:
     if _PRIVATE.search(needle):
         return frozenset(re.findall(r"\d{2,}", needle)[:1])
     return frozenset(_TOKEN.findall(needle.lower()))
+
+
+@lru_cache(maxsize=4096)
+def _begins_word(key: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![a-z]){re.escape(key)}")
 
 
 @lru_cache(maxsize=4096)

@@ -31,6 +31,8 @@ MAX_NEEDS_PER_REQUEST: Final = 20
 LONG_GAP_REQUESTS: Final = 3
 """The headline counts gaps above this. Source: DESIGN section 8."""
 MIN_QUOTE_CHARS: Final = 12
+NORMALISED_CLASSES: Final = frozenset({"key_value", "error_line"})
+"""Classes whose values do not stand in a text as they are written here."""
 
 _QUOTE_KEYS: Final = frozenset({"old_string", "old_str", "oldText", "old_text", "search"})
 _LINE_NUMBER: Final = re.compile(r"(?m)^[ \t]*\d{1,6}(?:→|\t|[|:] ?)")
@@ -89,7 +91,10 @@ class ReferenceIndex:
     """
 
     def __init__(self, wanted: Iterable[Reference]) -> None:
-        words_of = {reference: frozenset(_words_of(reference)) for reference in wanted}
+        known = frozenset(wanted)
+        self._normalised = frozenset(item for item in known if item.kind in NORMALISED_CLASSES)
+        self._keys = frozenset(_key_word(item) for item in self._normalised)
+        words_of = {item: frozenset(_WORD.findall(item.value)) for item in known - self._normalised}
         common = Counter(word for words in words_of.values() for word in words)
         self._by_word: defaultdict[str, list[tuple[Reference, frozenset[str]]]] = defaultdict(list)
         self._wordless = [reference for reference, words in words_of.items() if not words]
@@ -109,9 +114,12 @@ class ReferenceIndex:
             if needed <= words
         ]
         candidates += self._wordless
-        if candidates:
+        has_keys = "" in self._keys or not self._keys.isdisjoint(words)
+        if candidates or has_keys:
             references = extract_references(text)
             yield from (item for item in candidates if matches(item, text, references))
+            if has_keys:
+                yield from references & self._normalised
 
 
 def _all_words(text: str) -> frozenset[str]:
@@ -122,18 +130,10 @@ def _all_words(text: str) -> frozenset[str]:
     return words.union(_WORD.findall(ESCAPE.sub(" ", text))) if "\\" in text else words
 
 
-def _words_of(reference: Reference) -> list[str]:
-    """Return the words that every text with this reference has.
-
-    Normalised values are not in the text as they stand; of a pair the key is, of an error its name.
-    """
-    if reference.kind == "error_line":
-        return [word for word in _WORD.findall(reference.value) if word.isalpha()][:1]
-    if reference.kind == "key_value":
-        key, _, value = reference.value.partition("=")
-        whole = value.isdecimal() and len(value) <= 3
-        return [*_WORD.findall(key), *([value] if whole else [])]
-    return _WORD.findall(reference.value)
+def _key_word(reference: Reference) -> str:
+    """Return a word that every text with a normalised reference has, or "" if it has none."""
+    head = reference.value.partition("=")[0] if reference.kind == "key_value" else reference.value
+    return max(_WORD.findall(head), key=lambda word: (word.isalpha(), len(word)), default="")
 
 
 def find_needs(prepared: Prepared, *, placebo: str = "") -> NeedSet:

@@ -50,7 +50,7 @@ def generate(
     round_chars: int = 1_800,
     gaps: tuple[int, ...] = DEFAULT_GAPS,
     plant_every: int = 7,
-    facts_every: int = 50,
+    facts_every: int | None = None,
 ) -> Transcript:
     """Return one user order followed by tool rounds, and a last answer.
 
@@ -60,15 +60,17 @@ def generate(
         round_chars: Approximate size of a call with its result.
         gaps: Distances of the planted references, in turn.
         plant_every: A reference is planted in every so many rounds.
-        facts_every: A key fact is stated in every so many rounds.
+        facts_every: A key fact is stated in every so many rounds; None spreads about 25 of them,
+            as many as a person annotates.
     """
+    rounds = (n_messages - 3) // 2
+    facts_every = max(2, rounds // 25) if facts_every is None else facts_every
     if n_messages < 5 or n_messages % 2 == 0:
         raise ValueError(f"n_messages must be odd and >= 5, got {n_messages}")
     if min(gaps, default=0) < 1 or min(plant_every, facts_every) < 1:
         raise ValueError(
             "plant_every, facts_every and each of gaps must be >= 1, and one gap given"
         )
-    rounds = (n_messages - 3) // 2
     source = random.Random(seed)
     planted = list(_plant(rounds, gaps, plant_every, source))
     stated = {item.stated_at: item for item in planted}
