@@ -31,3 +31,14 @@ class TranscriptError(CompactionError):
 
 class SessionError(CompactionError):
     """A session file is damaged or foreign, or a step back is not allowed."""
+
+
+def one_line(text: str) -> str:
+    """Return a text for a terminal: a name with line breaks or escape codes cannot pass for more.
+
+    Whatever cannot be printed is written as an escape.
+    """
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.exceptions import TyperException
 
-from compaction.errors import CompactionError, StrategyError
+from compaction.errors import CompactionError, StrategyError, one_line
 
 EXIT_FAILED = 1
 """Something was found: a cell failed, or a strategy broke an invariant."""
@@ -22,7 +22,6 @@ EXIT_INTERRUPTED = 130
 app = typer.Typer(
     name="compaction-evals",
     help="Measure what compacting an LLM agent's context saves and loses, on your own transcripts.",
-    no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -187,7 +186,8 @@ def main() -> None:
     debug = "--debug" in sys.argv
     if debug:
         sys.argv.remove("--debug")
-    sys.exit(_guarded(lambda: app(standalone_mode=False), debug=debug))
+    arguments = sys.argv[1:] or ["--help"]
+    sys.exit(_guarded(lambda: app(arguments, standalone_mode=False), debug=debug))
 
 
 def _guarded(command: Callable[[], Any], *, debug: bool) -> int:
@@ -222,7 +222,7 @@ def _usage_text(error: Exception) -> str:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{one_line(text)}\n")
 
 
 if __name__ == "__main__":

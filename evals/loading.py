@@ -70,6 +70,8 @@ class LoadReport:
     """Damaged conversations."""
     passed_over: list[Refusal] = field(default_factory=list)
     """Files of folders that are no conversations."""
+    noted: list[str] = field(default_factory=list)
+    """What was mended or left out of files that were read: a line a transcript."""
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
@@ -195,10 +197,21 @@ def survey(paths: Sequence[Path]) -> LoadReport:
     report = LoadReport()
     for scanned in scan(paths):
         report.locations += scanned.locations
+        report.noted += [note for item in scanned.transcripts if (note := _note_on(item))]
         if scanned.refusal:
             is_foreign = scanned.refusal.is_foreign
             (report.passed_over if is_foreign else report.refused).append(scanned.refusal)
     return report
+
+
+def _note_on(transcript: Transcript) -> str | None:
+    # Glued records are read, but the file is damaged all the same.
+    listed = [item for item in transcript.skipped if not item.expected or "glued" in item.reason]
+    if not listed:
+        return None
+    first, more = listed[0], len(listed) - 1
+    rest = f" (and {more} more)" if more else ""
+    return f"{transcript.source}, {first.where}: {first.reason}{rest}"
 
 
 def bundled_files() -> list[Path]:

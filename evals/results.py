@@ -176,7 +176,8 @@ class RunFolder:
             if self.rows_path.exists():
                 _cut_unfinished_line(self.rows_path)
         except OSError as error:
-            raise ResultsError(f"cannot write to {self.path}: {error.strerror}") from error
+            text = f"cannot write to {self.path}: {error.strerror}; choose another run folder"
+            raise ResultsError(text) from error
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows in the order of their writing; the last row of a cell counts.
@@ -218,7 +219,10 @@ class RunFolder:
         """
         content = _read_json(self.path / RUN_FILE)
         if content is None:
-            raise ResultsError(f"{self.path} is not a run folder: it has no {RUN_FILE}")
+            raise ResultsError(
+                f"{self.path} is not a run folder: it has no {RUN_FILE}; name the folder that a "
+                "finished run has written"
+            )
         return content
 
     def _all_rows(self) -> Iterator[Row]:
@@ -233,7 +237,7 @@ class RunFolder:
                 continue
             try:
                 yield Row.from_json(json.loads(line))
-            except (ValueError, TypeError) as error:
+            except (ValueError, TypeError, AttributeError) as error:
                 if number == len(lines):
                     return
                 raise ResultsError(

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from compaction.errors import TranscriptError
+from compaction.errors import TranscriptError, one_line
 from compaction.messages import Json, canonical_json
 from evals.loading import LoadReport, Location, bundled_files, survey
 from evals.metrics import METRICS, METRICS_VERSION
@@ -20,6 +20,8 @@ from evals.sweep import ModelChoice, Plan, cells_of, run_plan
 if TYPE_CHECKING:
     from rich.console import Console
 
+MAX_LINES: Final = 10
+"""Of one kind on the terminal; files have them all."""
 RUNS_FOLDER: Final = Path("compaction-runs")
 PACKAGES: Final = ("compaction-evals", "tiktoken", "openai", "vcrpy", "pandas", "altair")
 
@@ -112,12 +114,15 @@ def _run_with_progress(
         TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
+    is_shown = console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=not is_shown) as bar:
         task = bar.add_task("", total=cells_of(plan, locations))
 
         def note(row: Row) -> None:
             rows.append(row)
-            bar.update(task, advance=1, description=f"{row.transcript[:30]} {row.label[:40]}")
+            bar.update(
+                task, advance=1, description=one_line(f"{row.transcript[:30]} {row.label[:40]}")
+            )
 
         run_plan(plan, locations, folder, jobs=jobs, progress=note)
     return rows
@@ -135,6 +140,7 @@ def _manifest(asked: RunRequest, plan: Plan, found: LoadReport, rows: Sequence[R
         ],
         "cells": [row.cell_id for row in rows],
         "refused": [item.reason for item in found.refused],
+        "noted": found.noted,
         "passed_over": [str(item.path) for item in found.passed_over],
         "corpus_digest": corpus_digest(row.transcript_digest for row in rows),
         "model": plan.model.label,
@@ -156,15 +162,15 @@ def verdict(finished: Finished, console: "Console") -> int:
     rows, found = finished.rows, finished.found
     failed = [row for row in rows if row.status == "error"]
     broken = [row for row in rows if row.violations and not row.is_control]
-    for row in failed[:10]:
-        _line(console, f"failed: {row.label} on {row.transcript}: {row.error}")
-    if len(failed) > 10:
-        _line(console, f"failed: {len(failed) - 10} more cells, see rows.jsonl")
-    for row in broken[:10]:
+    for row in failed[:MAX_LINES]:
+        _line(console, f"failed: {row.label} on {_place(row)}: {row.error}")
+    if len(failed) > MAX_LINES:
+        _line(console, f"failed: {len(failed) - MAX_LINES} more cells, see rows.jsonl")
+    for row in broken[:MAX_LINES]:
         rules = ", ".join(f"{rule} at {count} requests" for rule, count in row.violated.items())
-        _line(console, f"broken: {row.label} on {row.transcript}: {rules}")
-    if len(broken) > 10:
-        _line(console, f"broken: {len(broken) - 10} more cells, see report.html")
+        _line(console, f"broken: {row.label} on {_place(row)}: {rules}")
+    if len(broken) > MAX_LINES:
+        _line(console, f"broken: {len(broken) - MAX_LINES} more cells, see report.html")
     return 1 if failed or broken or found.refused else 0
 
 
@@ -174,10 +180,19 @@ def _say_refused(console: "Console", found: LoadReport) -> None:
     if found.passed_over:
         count = len(found.passed_over)
         _line(console, f"passed over: {count} files that are no conversations, see run.json")
+    for note in found.noted[:MAX_LINES]:
+        _line(console, f"noted: {note}")
+    if len(found.noted) > MAX_LINES:
+        _line(console, f"noted: {len(found.noted) - MAX_LINES} more, see run.json")
+
+
+def _place(row: Row) -> str:
+    """Return file and transcript: names are unique within a file only."""
+    return row.source if row.transcript in row.source else f"{row.source} ({row.transcript})"
 
 
 def _line(console: "Console", text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(one_line(text), markup=False, highlight=False, soft_wrap=True)
 
 
 def _folder_name(asked: RunRequest, plan: Plan) -> str:

@@ -5,9 +5,11 @@ are scored, so that whatever ends the run loses nothing that was computed.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import cached_property
 from multiprocessing import get_context
 from typing import Any, Final
 
@@ -17,10 +19,12 @@ from compaction.llm import ChatModel, OpenAIChat
 from compaction.strategy import Strategy
 from evals.facts import find_facts
 from evals.loading import Location, load
+from evals.matching import MATCHER_VERSION
 from evals.metrics import METRICS_VERSION
 from evals.needs import find_needs
 from evals.prepare import Prepared, prepare
-from evals.results import Row, RunFolder, cell_id_of
+from evals.references import EXTRACTOR_VERSION
+from evals.results import ROW_VERSION, Row, RunFolder, cell_id_of
 from evals.scoring import Material, score
 from evals.settings import Setting, bind, resolved_parameters
 from evals.transcripts import Transcript
@@ -77,7 +81,12 @@ def run_plan(
             pool.submit(_run_in_worker, plan, location, folder, done) for location in locations
         ]
         for future in as_completed(pending):
-            for row in future.result():
+            try:
+                rows = future.result()
+            except BrokenProcessPool as error:
+                text = "a worker process was ended, perhaps for lack of memory; what was scored "
+                raise CompactionError(f"{text}is kept, run again with fewer --jobs") from error
+            for row in rows:
                 progress(row)
 
 
@@ -92,25 +101,27 @@ def run_transcript(
 ) -> Iterator[Row]:
     """Yield the row of each setting on one transcript, from `done` where it is there."""
     transcript = load(location)
-    prepared: Prepared | None = None
-    material: Material | None = None
+    shared = _Shared(transcript, plan.placebo)
     model = plan.model.make()
     for setting in plan.settings:
-        prepared = prepared or prepare(transcript)
-        cell = _Cell(plan, setting, transcript)
-        try:
-            strategy = bind(setting, prepared)
-        except CompactionError as error:
-            yield cell.failed(folder, None, f"{error}")
-            continue
-        cell_id = cell.id_of(strategy)
-        if cell_id in done and done[cell_id].status == "ok":
-            yield done[cell_id]
-            continue
-        material = material or Material(
-            prepared, find_needs(prepared, placebo=plan.placebo), find_facts(prepared)
-        )
-        yield cell.run(folder, strategy, material, model)
+        yield _Cell(plan, setting, transcript).run(folder, shared, model, done)
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What the settings share, made when the first of them needs it."""
+
+    transcript: Transcript
+    placebo: str
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        return prepare(self.transcript)
+
+    @cached_property
+    def material(self) -> Material:
+        needs = find_needs(self.prepared, placebo=self.placebo)
+        return Material(self.prepared, needs, find_facts(self.prepared))
 
 
 @dataclass(frozen=True)
@@ -129,8 +140,8 @@ class _Cell:
                 "version": strategy.version if strategy else None,
                 "parameters": dict(setting.parameters),
                 "resolved": resolved_parameters(strategy) if strategy else None,
-                "model": self.plan.model.label,
-                "metrics": METRICS_VERSION,
+                "model": [self.plan.model.label, self.plan.model.base_url],
+                "definitions": [METRICS_VERSION, EXTRACTOR_VERSION, MATCHER_VERSION, ROW_VERSION],
                 "seed": self.plan.seed,
                 "placebo": self.plan.placebo[:200],
                 "replicate": 0,
@@ -138,12 +149,18 @@ class _Cell:
         )
 
     def run(
-        self, folder: RunFolder, strategy: Strategy, material: Material, model: ChatModel
+        self, folder: RunFolder, shared: _Shared, model: ChatModel, done: Mapping[str, Row]
     ) -> Row:
+        """Return the row that is done, else score the cell and append its row."""
+        strategy = None
         started = time.perf_counter()
         try:
+            strategy = bind(self.setting, shared.prepared)
+            before = done.get(self.id_of(strategy))
+            if before is not None and before.status == "ok":
+                return before
             scored = score(
-                material,
+                shared.material,
                 strategy,
                 model,
                 seed=self.plan.seed,
@@ -189,7 +206,7 @@ class _Cell:
 
 def _describe(error: Exception) -> str:
     if isinstance(error, CompactionError):
-        return str(error)
+        return " ".join(str(error).split())
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
 
 
