@@ -50,7 +50,7 @@ class Truncate:
     every request: a real agent would break its prompt cache each time.
     """
 
-    keep_tokens: int = field(default=32_000, metadata={"unit": "tokens"})
+    keep_tokens: int = field(default=32_000, metadata={"unit": "counted_tokens"})
     name: ClassVar[str] = "truncate"
     version: ClassVar[str] = "1"
     promises: ClassVar[Promises] = Promises(mode="viewing", keeps_system=True)

@@ -60,6 +60,12 @@ class Prepared:
         return max((request.tokens for request in self.requests), default=0.0)
 
     @cached_property
+    def peak_counted_tokens(self) -> int:
+        """Return the largest input as counted: without unrecorded prefix and framing."""
+        counted = max((request.counted_tokens for request in self.requests), default=0)
+        return max(0, counted - self.fixed_tokens)
+
+    @cached_property
     def peak_chars(self) -> int:
         """Return the largest input in characters of its JSON, the unit of `JsonCharCounter`."""
         measure = JsonCharCounter()

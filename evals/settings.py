@@ -20,6 +20,8 @@ from evals.prepare import Prepared
 
 KNOWN: Final[Mapping[str, str]] = {**SYSTEMS, **CONTROLS}
 """Every short name; whatever has a colon is somebody's own code."""
+UNITS: Final = ("tokens", "counted_tokens", "chars")
+"""Units of size parameters: as a provider counts, as the measuring counter does, JSON characters."""
 SHARES: Final = ("25%", "50%", "75%")
 """Of the peak; the default contestants run there beside their literal defaults."""
 TRUNCATE_POINTS: Final = 16
@@ -102,7 +104,8 @@ def bind(setting: Setting, prepared: Prepared) -> Strategy:
     """
     if is_foreign(setting.strategy):
         return _bind_foreign(setting)
-    return _make(setting, {"tokens": prepared.peak_tokens, "chars": prepared.peak_chars})
+    peaks = (prepared.peak_tokens, prepared.peak_counted_tokens, prepared.peak_chars)
+    return _make(setting, dict(zip(UNITS, peaks, strict=True)))
 
 
 def check(settings: Iterable[Setting]) -> None:
@@ -115,7 +118,7 @@ def check(settings: Iterable[Setting]) -> None:
         if is_foreign(setting.strategy):
             _bind_foreign(setting)
             continue
-        _make(setting, {"tokens": _PEAK_FOR_CHECKS, "chars": _PEAK_FOR_CHECKS})
+        _make(setting, dict.fromkeys(UNITS, _PEAK_FOR_CHECKS))
 
 
 def resolved_parameters(strategy: Strategy) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def test_the_default_contestants_differ_pass_the_check_and_bind():
 @pytest.mark.parametrize(
     ("strategy", "parameter", "peak"),
     [
-        ("truncate", "keep_tokens", PREPARED.peak_tokens),
+        ("truncate", "keep_tokens", PREPARED.peak_counted_tokens),
         ("xun", "token_threshold", PREPARED.peak_tokens),
         ("my_pi_agent", "context_budget", PREPARED.peak_tokens),
         ("three_layer", "context_limit_chars", PREPARED.peak_chars),
