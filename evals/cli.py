@@ -122,6 +122,28 @@ def run(
 
 
 @app.command()
+def doctor(
+    paths: Annotated[list[Path], typer.Argument(help="Transcripts: files or folders.")],
+    *,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Everything as JSON on standard output.")
+    ] = False,
+    calibration: Annotated[
+        bool, typer.Option(help="Compare counted tokens with recorded usage; slower.")
+    ] = True,
+) -> None:
+    """Say what was read from files, what was skipped, and why.
+
+    Exits with 1 if anything was not understood.
+
+    Example: compaction-evals doctor ~/.claude/projects
+    """
+    from evals.doctor import examine
+
+    raise typer.Exit(examine(paths, as_json=as_json, calibrate=calibration))
+
+
+@app.command()
 def report(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
 ) -> None:
