@@ -4,13 +4,12 @@ A handle may contain anything a model or a log put into a call id, so it never b
 unless it is a harmless one; everything else is stored under a digest.
 """
 
-import os
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Protocol
 
+from compaction.atomic import write_atomically
 from compaction.errors import StoreError
 from compaction.messages import digest_of
 
@@ -83,14 +82,7 @@ class FolderStore:
             if path.exists():
                 return
             self.folder.mkdir(parents=True, exist_ok=True)
-            descriptor, temporary = tempfile.mkstemp(dir=self.folder, prefix=".writing-")
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(text.encode("utf-8", "surrogatepass"))
-                Path(temporary).replace(path)
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
+            write_atomically(path, text.encode("utf-8", "surrogatepass"))
         except OSError as error:
             raise StoreError(
                 f"cannot keep {handle!r} in {self.folder}: {error.strerror}"

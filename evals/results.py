@@ -7,12 +7,12 @@ shows comes from here.
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from compaction.atomic import write_atomically
 from compaction.errors import CompactionError
 from compaction.messages import Json, canonical_json, digest_of
 
@@ -247,13 +247,7 @@ class RunFolder:
 
     def _write(self, path: Path, text: str) -> None:
         try:
-            descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(text.encode("utf-8", "replace"))
-                Path(temporary).replace(path)
-            finally:
-                Path(temporary).unlink(missing_ok=True)
+            write_atomically(path, text.encode("utf-8", "replace"))
         except OSError as error:
             raise ResultsError(f"cannot write {path}: {error.strerror}") from error
 

@@ -21,7 +21,7 @@ from evals.prepare import Prepared
 KNOWN: Final[Mapping[str, str]] = {**SYSTEMS, **CONTROLS}
 """Every short name; whatever has a colon is somebody's own code."""
 UNITS: Final = ("tokens", "counted_tokens", "chars")
-"""Units of size parameters: as a provider counts, as the measuring counter does, JSON characters."""
+"""Units of sizes: as a provider counts, as the measuring counter does, JSON characters."""
 SHARES: Final = ("25%", "50%", "75%")
 """Of the peak; the default contestants run there beside their literal defaults."""
 TRUNCATE_POINTS: Final = 16

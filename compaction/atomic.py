@@ -1,0 +1,20 @@
+"""Files that are written completely or not at all."""
+
+import secrets
+from pathlib import Path
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write `data` beside `path` and rename it there, so that no reader sees half of it.
+
+    Raises:
+        OSError: nothing was written.
+    """
+    temporary = path.with_name(f".writing-{secrets.token_hex(8)}")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
