@@ -17,7 +17,10 @@ from evals.transcripts import from_native, to_native
 FIXTURES = Path(__file__).parent / "fixtures"
 SOUND = sorted(
     path
-    for folder in ("claude_code", "openai_chat", "tau_bench", "vcr_cassette")
+    for folder in (
+        *("claude_code", "openai_chat", "tau_bench", "vcr_cassette"),
+        *("codex", "pi", "gemini_cli", "copilot_cli", "cline", "opencode"),
+    )
     for path in (FIXTURES / folder).iterdir()
     if path.name not in ("truncated.json", "unknown_role.json", "no_model.yaml")
 )

@@ -50,7 +50,7 @@ KEPT_USER_CHARS: Final = 80_000
 
 def matches(head: Head) -> bool:
     return any(
-        record.get("type") in RECORD_TYPES
+        str(record.get("type")) in RECORD_TYPES
         and isinstance(record.get("payload"), dict)
         and "timestamp" in record
         for record in head.objects

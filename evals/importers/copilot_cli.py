@@ -182,6 +182,8 @@ class _Session:
             return
         stream = self._stream(event, data)
         if event_id:
+            if kind.endswith(".message"):
+                stream.flush()
             self._seen.add(event_id)
             stream.places[event_id] = len(stream.builder.messages)
         if kind == "assistant.message":

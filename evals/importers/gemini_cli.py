@@ -99,7 +99,7 @@ def _joined(records: list[Json]) -> list[Json]:
     joined: list[Json] = []
     answer: int | None = None
     for record in records:
-        kind = record.get("type")
+        kind = str(record.get("type"))
         is_rest = (
             kind == "gemini"
             and calls_of(record)

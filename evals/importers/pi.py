@@ -137,7 +137,7 @@ class _Log:
             claimed |= own
             paths.append((path[::-1], own))
         for entry in self._entries:
-            kind = entry.raw.get("type")
+            kind = str(entry.raw.get("type"))
             if id(entry) not in claimed and kind not in SIDE_TYPES:
                 self._report.count(entry.line, f"{kind} on a branch without an answer: not sent")
         self._resolve_first_kept()
