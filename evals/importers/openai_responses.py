@@ -88,7 +88,7 @@ def _with(transcript: Transcript, report: Report) -> Transcript:
 
 def _is_items(value: JsonValue) -> bool:
     return isinstance(value, list) and any(
-        item.get("type") in ITEM_TYPES for item in objects(value)
+        str(item.get("type")) in ITEM_TYPES for item in objects(value)
     )
 
 

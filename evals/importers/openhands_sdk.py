@@ -53,7 +53,9 @@ RESULT_KINDS: Final = ("ObservationEvent", "AgentErrorEvent", "UserRejectObserva
 def matches(head: Head) -> bool:
     first = head.values[0] if head.values else None
     listed = first if isinstance(first, list) else list(head.values)
-    return any(event.get("kind") in KINDS and "source" in event for event in objects(listed)[:5])
+    return any(
+        str(event.get("kind")) in KINDS and "source" in event for event in objects(listed)[:5]
+    )
 
 
 def read(path: Path, source: str) -> Iterator[Transcript]:
