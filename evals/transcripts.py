@@ -69,6 +69,11 @@ class Segment:
                     f"request positions must ascend within {len(self.messages)} messages, "
                     f"got {request.position} after {previous}"
                 )
+            if self.messages[request.position].role != "assistant":
+                raise TranscriptError(
+                    f"request positions must be those of assistant messages, "
+                    f"{request.position} is a {self.messages[request.position].role} message"
+                )
             previous = request.position
 
     def answer(self, request: RecordedRequest) -> Message:
