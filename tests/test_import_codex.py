@@ -104,8 +104,11 @@ def test_counts_before_their_answers_go_with_them_and_results_between_calls_do_n
 
 
 def test_a_local_compaction_keeps_the_messages_of_the_user_and_its_count_is_no_answers():
-    after = load_file(FOLDER / "counts_before.jsonl")[0].segments[1]
+    (rollout,) = load_file(FOLDER / "counts_before.jsonl")
 
+    after = rollout.segments[1]
+    lost = "token count of a call whose answer is not in the log"
+    assert expected(rollout) == [f"line 17: {lost}"]
     assert after.opened_by.summary == "They counted to two."
     assert after.opened_by.tokens_before == 230
     texts = ["<environment_context>\n/p", "Count.", "Compact please.", "They counted to two."]
