@@ -85,6 +85,9 @@ def run(
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds for one call of your own code.")
     ] = 30.0,
+    cell_timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds for one transcript under one setting.")
+    ] = 600.0,
     out: Out = None,
 ) -> None:
     """Replay transcripts under strategies; score, report.
@@ -112,6 +115,7 @@ def run(
         jobs=jobs,
         seed=seed,
         timeout_seconds=timeout,
+        cell_seconds=cell_timeout,
         out=out,
         command=" ".join(["compaction-evals", *sys.argv[1:]]),
     )

@@ -122,7 +122,7 @@ def _replay_segment(
             tools=prepared.transcript.tools,
         )
         if deadline is not None and time.monotonic() > deadline:
-            raise StrategyError(f"request {request.index}: out of time; raise --timeout")
+            raise StrategyError(f"request {request.index}: out of time; raise --cell-timeout")
         with _named(request):
             view, twin = (
                 drive(each.steps(history, asked), its_model)

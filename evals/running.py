@@ -15,7 +15,7 @@ from evals.loading import LoadReport, Location, bundled_files, survey
 from evals.metrics import METRICS, METRICS_VERSION
 from evals.results import Row, RunFolder, corpus_digest
 from evals.settings import Setting, check, control_settings, default_settings, expand
-from evals.sweep import ModelChoice, Plan, cells_of, run_plan
+from evals.sweep import DEFAULT_CELL_SECONDS, ModelChoice, Plan, cells_of, run_plan
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,6 +40,8 @@ class RunRequest:
     jobs: int = 1
     seed: int = 0
     timeout_seconds: float = 30.0
+    """For one call of the user's code."""
+    cell_seconds: float = DEFAULT_CELL_SECONDS
     out: Path | None = None
     command: str = ""
 
@@ -67,6 +69,7 @@ def execute(asked: RunRequest, console: "Console") -> Finished:
         settings=tuple(settings),
         model=ModelChoice(asked.model, asked.base_url),
         seed=asked.seed,
+        cell_seconds=asked.cell_seconds,
     )
     folder = RunFolder(asked.out or RUNS_FOLDER / _folder_name(asked, plan))
     folder.create()
