@@ -69,3 +69,13 @@ def test_a_file_listed_twice_is_listed_once() -> None:
     before, later = Footprint(("a", "b"), ("a",)), Footprint(("b", "c"), ("a", "c"))
 
     assert before.followed_by(later) == Footprint(("a", "b", "c"), ("a", "c"))
+
+
+def test_the_latest_files_that_fit_are_kept_the_modified_ones_first() -> None:
+    footprint = Footprint(("aaa", "bbb", "ccc"), ("ddd", "eee"))
+
+    # Each path takes four characters with its line end.
+    assert footprint.latest(12) == Footprint(("ccc",), ("ddd", "eee"))
+    assert footprint.latest(7) == Footprint((), ("eee",))
+    assert footprint.latest(20) == footprint
+    assert footprint.latest(0) == Footprint()

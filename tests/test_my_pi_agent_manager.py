@@ -98,6 +98,7 @@ def test_force_compact_summarizes_far_below_the_threshold() -> None:
     assert context.events[-1].trigger == "manual"
     assert model.calls[0].focus == "the login"
     assert "the login" in model.calls[0].messages[1].text
+    assert messages[3].text in model.calls[0].messages[1].text
 
 
 def test_force_compact_with_nothing_before_the_tail_changes_nothing() -> None:

@@ -11,62 +11,11 @@ from compaction.systems.my_pi_agent import (
     MyPiAgent,
     estimate_tokens,
 )
-from compaction.systems.my_pi_agent_cut import find_cut, find_cut_as_printed
 from compaction.systems.my_pi_agent_prompts import SECTIONS
 from tests.pi_cases import GOOD_REPLY, SUMMARY, chat, one_order, start, system, tool_round
 
 OFF = 10**9
 SMALL = {"context_budget": 3_000, "max_messages": OFF}
-
-
-def cut_of(messages: list[Message], tail_size: float, *, first: int = 1) -> int | None:
-    """Cut by characters of content, every part being worth it and every tail small enough."""
-    sizes = [len(message.text) for message in messages[first:]]
-    return find_cut(
-        messages,
-        sizes,
-        first,
-        tail_size=tail_size,
-        suits=lambda at: True,
-        worthwhile=lambda at: True,
-    )
-
-
-def test_the_tail_begins_with_the_user_message() -> None:
-    messages = chat(6)
-    # The last turn is user, two rounds, answer; 100 characters reach into its last result.
-    cut = cut_of(messages, 100)
-
-    assert cut == len(messages) - 6
-    assert messages[cut].role == "user"
-
-
-def test_read_literally_the_tail_begins_behind_the_user_message() -> None:
-    messages = chat(6)
-
-    cut = find_cut_as_printed(messages, keep_recent_tokens=25)
-
-    assert cut == len(messages) - 5
-    assert messages[cut - 1].role == "user"
-
-
-def test_a_budget_that_is_never_reached_keeps_the_last_turn() -> None:
-    messages = [*chat(3), Message("user", "And now?")]
-
-    assert cut_of(messages, 10**6) == len(messages) - 1
-    # As printed nothing is kept: the open question is summarized away.
-    assert find_cut_as_printed(messages, keep_recent_tokens=10**6) == len(messages)
-
-
-def test_with_one_user_message_the_cut_is_between_groups() -> None:
-    messages = one_order(10)
-
-    cut = cut_of(messages, 650)
-
-    # Two results of 303 characters and a step of 7 are 620; the third group is reached.
-    assert cut == len(messages) - 6
-    assert messages[cut].tool_calls
-    assert find_cut_as_printed(messages, keep_recent_tokens=150) == 2
 
 
 def test_what_is_no_more_than_a_summary_costs_is_not_summarized() -> None:
@@ -159,12 +108,15 @@ def test_the_retained_tail_is_treated_like_the_rest_unless_read_literally() -> N
     messages = [*chat(30), *chat(1, rounds=4, chars=1_000)[1:]]
 
     sound = start(MyPiAgent(**parameters), [GOOD_REPLY]).view(messages)
-    raw = start(MyPiAgent(**parameters, retained_tail="raw"), [GOOD_REPLY]).view(messages)
+    literal = start(MyPiAgent(**parameters, retained_tail="raw"), [GOOD_REPLY])
+    raw = literal.view(messages)
+    later = literal.view([*messages, Message("user", "And?")])
 
     assert [m.text for m in sound.messages if m.is_result][:-1] == [
         "[Earlier tool result compacted]"
     ] * (sum(m.is_result for m in sound.messages) - 1)
     assert raw.messages[2:] == tuple(messages[-(len(raw.messages) - 2) :])
+    assert later.messages == (*raw.messages, Message("user", "And?"))
 
 
 REPLIES = {
@@ -179,7 +131,6 @@ REPLIES = {
     "filtered": ModelReply(f"<summary>{SUMMARY}</summary>", finish_reason="content_filter"),
     "tool call only": ModelReply("", finish_reason="tool_calls", tool_names=("read",)),
     "error text": ModelReply("Error: 503 service unavailable"),
-    "over-long": ModelReply("<summary>" + "word " * 20_000 + "</summary>"),
     "raises": ModelError("model 'm': APITimeoutError: timed out"),
 }
 
@@ -200,6 +151,33 @@ def test_after_a_reply_that_is_no_summary_nothing_is_committed(name: str) -> Non
     assert event.reason
     assert len(event.model_calls) == (name != "raises")
     assert run.view(messages).events[-1].outcome == "applied"
+
+
+def test_after_a_summary_that_gains_nothing_the_next_waits_for_twice_as_much() -> None:
+    long_reply = "<summary>" + "word " * 20_000 + "</summary>"
+    run = start(MyPiAgent(**SMALL), [long_reply, GOOD_REPLY])
+
+    told = [run.view(chat(turns)).events[-1] for turns in (30, 31, 45, 64)]
+
+    assert [event.outcome for event in told] == ["failed", "skipped", "skipped", "applied"]
+    assert "not smaller" in told[0].reason
+
+
+def test_a_long_list_of_files_leaves_the_oldest_out_unless_read_literally() -> None:
+    messages = one_order(400)
+    bounded = start(MyPiAgent(**SMALL), [GOOD_REPLY])
+    literal = start(MyPiAgent(**SMALL, bounded_footprint=False), [GOOD_REPLY])
+    bounded.view(messages)
+    view = literal.view(messages)
+
+    assert bounded.compactor.cache is not None
+    (listed,) = bounded.compactor.cache.summary.split("<read-files>\n")[1:]
+    assert len(listed.removesuffix("\n</read-files>")) < 3_000 // 4
+    assert "src/f390.py" in listed
+    assert "src/f100.py" not in listed
+    assert literal.compactor.cache is not None
+    assert "src/f0.py\nsrc/f1.py\n" in literal.compactor.cache.summary
+    assert view.events[-1].outcome == "applied"
 
 
 @pytest.mark.parametrize("name", ["empty", "raises"])
@@ -241,7 +219,8 @@ def test_what_a_summary_amounts_to_is_pending_until_the_next_request() -> None:
 
 def test_the_files_of_condensed_calls_stand_below_the_summary_and_are_carried_over() -> None:
     copied = "\n\n<read-files>\nsrc/invented.py\n</read-files>"
-    run = start(MyPiAgent(**SMALL), [GOOD_REPLY, f"<summary>Second.{copied}</summary>"])
+    replies = [GOOD_REPLY, f"<summary>Second.{copied}</summary>"]
+    run = start(MyPiAgent(**SMALL, bounded_footprint=False), replies)
     messages = chat(60)
     messages[2] = Message(
         "assistant", None, tool_calls=(ToolCall("c0", "write", '{"path": "src/a.py"}'),)

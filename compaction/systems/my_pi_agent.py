@@ -11,7 +11,8 @@ brackets):
     nothing). Tail and estimate are measured alike; as printed, 4 characters of content a token.
 3.  Without a user message to cut at, or if its turn alone is over, the cut is between groups. No
     call is made for less than it costs: the prompt and, within the budget, the previous summary.
-    A summary that gains nothing is not kept (as printed: one call at every request).
+    A summary that gains nothing is not kept, and the next waits until there is twice as much (as
+    printed: one call at every request).
 4.  L1 keeps groups whole, as its prose says; as printed it would orphan parallel results. Grown
     borders that meet mean no snip. Leading instructions and the summary are never snipped.
 5.  L2 keeps the handle that L3 left (`literal_handles`: it is lost).
@@ -30,7 +31,8 @@ brackets):
 13. A step back to the floor is allowed (`include_floor=False`), into the retained tail it is not.
 14. The lost names of L3 are ours: handle as file name, `<persisted-output>` as marker.
 15. The characters are those of `json.dumps` with its spaces.
-16. A file may be in both lists, in each only once; lists that the model copied are dropped.
+16. A file may be in both lists, in each only once; lists that the model copied are dropped, and
+    the oldest files where the lists grow too long (`bounded_footprint=False`: none).
 17. Estimates are cut to whole tokens, 1 at least. `force_compact` needs a place to cut as well, but
     no amount.
 18. The tail is treated by L3 and L2 like the rest (`retained_tail="raw"`: sent as it was).
@@ -85,6 +87,9 @@ What the seed says -> symbol -> test:
   `PiCompactor` test_after_a_reply_that_is_no_summary_nothing_is_committed
 - the draft is cut off, a reply without tags is taken as it is
   `extract_summary` test_the_summary_is_read_out_of_the_reply
+- (ours) what gains nothing is not paid for again and again
+  `PiCompactor` test_after_a_summary_that_gains_nothing_the_next_waits_for_twice_as_much
+  test_a_long_list_of_files_leaves_the_oldest_out_unless_read_literally
 - read and modified files stand below the summary and are carried over
   `FileLedger` test_the_files_of_condensed_calls_stand_below_the_summary_and_are_carried_over
   test_the_blocks_stand_as_in_the_seed

@@ -90,6 +90,8 @@ class PiCompactor:
         self._last_view_chars = 0
         self.ratio: float | None = None
         """Tokens per character of the last view whose usage is known."""
+        self._gainless_chars = 0
+        """Of the part whose summary gained nothing; the next try waits for twice as much."""
         self._requested: tuple[str | None] | None = None
 
     def steps(self, history: History, request: Request) -> Steps[View]:
@@ -184,7 +186,7 @@ class PiCompactor:
             return tokens_of(front_chars + tail_chars, self.ratio) <= limit_tokens
 
         def worthwhile(at: int) -> bool:
-            return manual or sums[at - first] > cost_chars
+            return manual or sums[at - first] > max(cost_chars, 2 * self._gainless_chars)
 
         found = find_cut(
             history.messages(),
@@ -216,13 +218,19 @@ class PiCompactor:
     def _files(self, history: History, cut: _Cut) -> Footprint:
         """Return what the previous summary lists, and the files of the newly condensed calls."""
         before = split_footprint(self.cache.summary)[1] if self.cache else Footprint()
-        return before.followed_by(FileLedger().gather(history.messages()[cut.first : cut.at]))
+        files = before.followed_by(FileLedger().gather(history.messages()[cut.first : cut.at]))
+        return (
+            files.latest(self._settings.tail_tokens) if self._settings.bounded_footprint else files
+        )
 
     def _commit(self, now: _Now, event: CompactionEvent, cut: _Cut, summary: str) -> View:
         tail = now.history.messages(cut.at)
         cache = SummaryCache(summary, cut.at, len(tail))
         after = self._layers.view(now.history, now.offloaded, cache)
+        condensed = now.offloaded.entries[cut.first : cut.at]
+        self._gainless_chars = 0
         if not self._is_smaller(now, after):
+            self._gainless_chars = total_of(self._measure, (one.message for one in condensed))
             reason = "the view with the summary is not smaller than the one without"
             return self._gave_up(now, replace(event, outcome="failed", reason=reason))
         self.cache = cache

@@ -30,8 +30,8 @@ Preview (first {preview_chars} characters):
 class MyPiAgent:
     """Views from the whole history each time, after a summary from what it does not cover.
 
-    The last seven parameters choose between readings of the seed: the default is sound, the other
-    value does what the printed code does.
+    The parameters from `bounded_footprint` on choose between readings of the seed: the default is
+    sound, the other value does what the printed code does.
     """
 
     name: ClassVar[str] = "my_pi_agent"
@@ -56,6 +56,9 @@ class MyPiAgent:
     """Sent with the summary call; the seed sends no limit."""
     keep_last_user: bool = False
     """Also keep the latest user message where L1 or the summary would take it; not in the seed."""
+    bounded_footprint: bool = True
+    """List only the latest files, with one character of paths per token of the tail; the seed
+    lists all, which outgrows what a long run can save."""
     cut: Literal["before_user", "after_user"] = "before_user"
     """Whether the tail begins with a user message, or as printed just behind one, be it worth a
     summary or not."""
@@ -87,8 +90,14 @@ class MyPiAgent:
             keeps_system=True,
             keeps_last_user=self.keep_last_user or self.context_budget is None,
             recoverable=not self.literal_handles,
-            grows=self.cut == "after_user",
+            grows=self.cut == "after_user" or self._exchanges_short_texts,
         )
+
+    @property
+    def _exchanges_short_texts(self) -> bool:
+        """Whether what takes a result's place may have more tokens in fewer characters."""
+        offloads = self.offload_max_chars is not None and self.offload_max_chars < 1_000
+        return offloads or self.micro_min_chars < 100
 
     @property
     def trigger_tokens(self) -> int | None:
@@ -136,5 +145,5 @@ class MyPiAgent:
             prompt=PiPrompt(extraction=self.extraction),
             template=SUMMARY_PREFIX + "{summary}",
             max_summary_tokens=self.max_summary_tokens,
-            guard=Guard(reject_grown=self.cut == "before_user"),
+            guard=Guard(reject_grown=False),
         )

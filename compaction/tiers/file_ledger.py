@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 from typing import ClassVar, Final
 
 from compaction.messages import Message
@@ -26,6 +27,12 @@ class Footprint:
             tuple(dict.fromkeys(self.read + later.read)),
             tuple(dict.fromkeys(self.modified + later.modified)),
         )
+
+    def latest(self, max_chars: int) -> "Footprint":
+        """Return the last files of both lists that fit, the modified ones first."""
+        modified = _fitting(self.modified, max_chars)
+        left_chars = max_chars - sum(len(_line(path)) + 1 for path in modified)
+        return Footprint(_fitting(self.read, left_chars), modified)
 
     def render(self) -> str:
         """Return the blocks that are not empty, separated by an empty line."""
@@ -79,6 +86,12 @@ class FileLedger:
             return None
         values = (given.get(name) for name in self.path_arguments)
         return next((value for value in values if isinstance(value, str) and value.strip()), None)
+
+
+def _fitting(paths: tuple[str, ...], max_chars: int) -> tuple[str, ...]:
+    sizes = accumulate(len(_line(path)) + 1 for path in reversed(paths))
+    count = sum(1 for _ in takewhile(lambda size: size <= max_chars, sizes))
+    return paths[len(paths) - count :]
 
 
 def _line(path: str) -> str:
