@@ -220,10 +220,9 @@ def _guarded(command: Callable[[], Any], *, debug: bool) -> int:
     try:
         code = command()
     except typer.Exit as stop:
-        return stop.exit_code
+        code = stop.exit_code  # typer turns Ctrl-C into an exit with its code
     except (KeyboardInterrupt, typer.Abort):
-        _say("stopped; what was scored is kept, the same command continues")
-        return EXIT_INTERRUPTED
+        code = EXIT_INTERRUPTED
     except CompactionError as error:
         if debug:
             raise
@@ -239,6 +238,8 @@ def _guarded(command: Callable[[], Any], *, debug: bool) -> int:
             raise
         _say(f"internal error: {type(error).__name__}: {error}; run again with --debug")
         return EXIT_USAGE
+    if code == EXIT_INTERRUPTED:
+        _say("stopped; what was scored is kept, the same command continues")
     return code if isinstance(code, int) else 0
 
 
