@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeGuard
 
-from compaction.history import Entries, History, Measure, View, equal_prefix
+from compaction.history import Entries, History, Measure, View
 from compaction.llm import ModelCall, ModelReply, Steps, Usage
 from compaction.strategy import (
     CompactionEvent,
@@ -18,7 +18,7 @@ from compaction.strategy import (
     Request,
     Tier,
 )
-from compaction.tiers.growing import Pass, Resumable
+from compaction.tiers.growing import Change, Pass, Resumable
 from compaction.tokens import RunningTotal
 from compaction.triggers import Always, Situation, Trigger
 
@@ -38,16 +38,17 @@ class Stage:
         self._output: Entries = ()
 
     def run(self, view: View, context: Context) -> View:
-        if self._resumable is not None:
-            if self._pass is None:
-                self._pass = self._resumable.resume(context)
-            return self._pass.run(view)
-        same = equal_prefix(self._input, view.entries)
-        start = self.tier.settled(View(view.entries[:same])) if same else 0
-        rest = self.tier.apply(View(view.entries[start:], view.events), context)
+        change = Change.between(self._input, view.entries)
         self._input = view.entries
-        self._output = self._output[:start] + rest.entries
-        return View(self._output, rest.events)
+        if self._resumable is None:
+            start = self.tier.settled(View(view.entries[: change.same])) if change.same else 0
+            rest = self.tier.apply(View(view.entries[start:], view.events), context)
+            self._output = self._output[:start] + rest.entries
+            return View(self._output, rest.events)
+        if self._pass is None:
+            self._pass = self._resumable.resume(context)
+        followed = self._pass.follow(change)
+        return View(tuple(self._pass.output), (*view.events, *followed.events))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

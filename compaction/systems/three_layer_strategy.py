@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from compaction.agent_tools import COMPACT_TOOL, READ_TOOL, parsed_arguments
 from compaction.history import Entries, History, View
@@ -32,6 +32,7 @@ from compaction.systems.three_layer_prompts import (
 )
 from compaction.tiers.clear_tool_results import ClearToolResults
 from compaction.tiers.file_ledger import FileLedger
+from compaction.tiers.growing import Change
 from compaction.tiers.offload_large_results import OffloadLargeResults
 from compaction.tiers.results import is_error
 from compaction.tiers.summarize import Summarize
@@ -147,6 +148,14 @@ class ThreeLayer:
         )
 
 
+class _Treated(NamedTuple):
+    """What layers one and two left."""
+
+    view: View
+    same: int
+    """So many leading entries are as they were at the request before."""
+
+
 class ThreeLayerCompactor:
     """The strategy started for one conversation. It decides by characters, so usage is ignored."""
 
@@ -171,9 +180,8 @@ class ThreeLayerCompactor:
         self._taken = len(history)
         for entry in new:
             self._watch(entry.message)
-        self._base += new
-        view = self._micro.run(self._persist.run(View(self._base)))
-        trigger = self._trigger(view.entries)
+        treated = self._treated(new)
+        view, trigger = treated.view, self._trigger(treated)
         if trigger is None:
             return view
         compaction = FullCompaction(
@@ -201,14 +209,25 @@ class ThreeLayerCompactor:
         return self.state.transcripts.get(handle) if text is None else text
 
     def _restart(self, entries: Entries) -> None:
-        self._base = entries
+        self._untreated = entries
         self._persist = self._settings.persist().resume(self._context)
         self._micro = self._settings.micro().resume(self._context)
 
-    def _trigger(self, entries: Entries) -> str | None:
+    def _treated(self, new: Entries) -> "_Treated":
+        """Return the view after layers one and two."""
+        added, self._untreated = self._untreated + new, ()
+        persist, micro = self._persist, self._micro
+        persisted = persist.follow(Change(len(persist.output), added))
+        cleared = micro.follow(Change(persisted.same, tuple(persist.output[persisted.same :])))
+        view = View(tuple(micro.output), persisted.events + cleared.events)
+        return _Treated(view, cleared.same)
+
+    def _trigger(self, treated: "_Treated") -> str | None:
+        entries = treated.view.entries
+        total_chars = self._total.total(entries, unchanged=treated.same)
         if self._manual:
             return "manual"
-        size_chars = list_size_chars(self._total.total(entries), len(entries))
+        size_chars = list_size_chars(total_chars, len(entries))
         limit = self._settings.context_limit_chars
         return f"chars {size_chars} > {limit}" if size_chars > limit else None
 

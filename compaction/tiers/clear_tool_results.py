@@ -7,7 +7,7 @@ from typing import ClassVar, Final, NamedTuple
 from compaction.errors import StoreError
 from compaction.history import Entry, Origin, View
 from compaction.strategy import CompactionEvent, Context
-from compaction.tiers.growing import FoundResult, Pass, ResultIndex
+from compaction.tiers.growing import Change, Followed, FoundResult, Pass, ResultIndex, applied
 from compaction.tiers.results import (
     handle_for,
     is_error,
@@ -78,13 +78,13 @@ class ClearToolResults:
         return "{handle}" in self.placeholder
 
     def apply(self, view: View, context: Context) -> View:
-        return self.resume(context).run(view)
+        return applied(self.resume(context), view)
 
     def settled(self, view: View) -> int:
         if self.gains_matter or self.protect_tokens is not None:
             return 0
         index = ResultIndex()
-        index.follow(view.entries)
+        index.follow(Change(0, view.entries))
         kept = index.results[self.unprotected(index, [0]) :]
         first = kept[0].position if kept else len(view)
         if not self.clear_arguments:
@@ -154,7 +154,8 @@ class _Clearing:
         self._tier = tier
         self._context = context
         self._index = ResultIndex()
-        self._output: list[Entry] = []
+        self.output: list[Entry] = []
+        self._same = 0
         self._sizes_tokens = [0]
         self._plan: list[_Planned] = []
         self._gains_tokens = [0]
@@ -166,9 +167,10 @@ class _Clearing:
         self._new_edits = 0
         self._failures: list[str] = []
 
-    def run(self, view: View) -> View:
-        same = self._index.follow(view.entries)
-        self._output[same:] = view.entries[same:]
+    def follow(self, change: Change) -> Followed:
+        same = self._same = change.same
+        self._index.follow(change)
+        self.output[same:] = change.added
         self._measure(same)
         self._new_handles, self._new_edits, self._failures = [], 0, []
         pending_before = len(self._plan) - self._cleared
@@ -180,7 +182,11 @@ class _Clearing:
         while self._cleared < wanted:
             self._clear(self._plan[self._cleared])
             self._cleared += 1
-        return View(tuple(self._output), (*view.events, *self._events(pending_before)))
+        return Followed(self._same, tuple(self._events(pending_before)))
+
+    def _write(self, position: int, entry: Entry) -> None:
+        self.output[position] = entry
+        self._same = min(self._same, position)
 
     def _measure(self, same: int) -> None:
         """Keep running sums of the sizes of results, if a rule asks for them."""
@@ -245,7 +251,7 @@ class _Clearing:
                 self._new_handles.append(after.origin.handle)
             self._done.add(key)
             self._new_edits += 1
-        self._output[found.position] = after
+        self._write(found.position, after)
         if self._tier.clear_arguments and found.caller >= 0:
             self._cleared_calls.setdefault(found.caller, set()).add(found.call_index)
             self._write_caller(found.caller)
@@ -254,7 +260,7 @@ class _Clearing:
         """Take a clearing back; what stands at `same` or later is as it was given already."""
         found = planned.found
         if found.position < same:
-            self._output[found.position] = self._index.entries[found.position]
+            self._write(found.position, self._index.entries[found.position])
         if calls := self._cleared_calls.get(found.caller):
             calls.discard(found.call_index)
             if not calls:
@@ -267,7 +273,7 @@ class _Clearing:
         calls = self._cleared_calls.get(position, set())
         message = with_cleared_arguments(entry.message, calls)
         untouched = message is entry.message
-        self._output[position] = entry if untouched else entry.edited(message, self._tier.name)
+        self._write(position, entry if untouched else entry.edited(message, self._tier.name))
 
     def _events(self, pending_before: int) -> list[CompactionEvent]:
         name = self._tier.name

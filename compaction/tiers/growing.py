@@ -1,25 +1,53 @@
 """What tiers need to know of a sequence of entries that grows a little from call to call.
 
-Each entry is looked at once: comparing with the sequence before is a memory comparison, and only
-entries from the first difference on are forgotten and learnt again.
+Each entry is looked at once: a `Change` says how many leading entries stay, and only those from
+there on are forgotten and learnt again. Whoever knows what was added need not compare or copy.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import NamedTuple, Protocol, overload, runtime_checkable
 
-from compaction.history import Entries, View, equal_prefix
+from compaction.history import Entries, Entry, View, equal_prefix
 from compaction.messages import Message
 from compaction.pairing import result_key
-from compaction.strategy import Context
+from compaction.strategy import CompactionEvent, Context
+
+
+class Change(NamedTuple):
+    """How a sequence of entries differs from the one before."""
+
+    same: int
+    """So many leading entries stay."""
+    added: Entries
+    """What follows them now, in place of all that did."""
+
+    @classmethod
+    def between(cls, before: Entries, after: Entries) -> "Change":
+        same = equal_prefix(before, after)
+        return cls(same, after[same:])
+
+
+class Followed(NamedTuple):
+    """What a pass did."""
+
+    same: int
+    """So many leading entries of its output are the same objects as before."""
+    events: tuple[CompactionEvent, ...]
+    """Only what is new since the change before."""
 
 
 class Pass(Protocol):
-    """A tier at work on one growing view."""
+    """A tier at work on one growing sequence of entries."""
 
-    def run(self, view: View) -> View:
-        """Return what the tier's `apply` would; events tell only what is new since the last run."""
+    @property
+    def output(self) -> Sequence[Entry]:
+        """What the tier's `apply` returns for all entries so far; valid until the next change."""
         ...
+
+    def follow(self, change: Change) -> Followed: ...
 
 
 @runtime_checkable
@@ -27,6 +55,12 @@ class Resumable(Protocol):
     """A free tier that can take up where it stopped."""
 
     def resume(self, context: Context) -> Pass: ...
+
+
+def applied(work: Pass, view: View) -> View:
+    """Return what a new pass makes of a whole view."""
+    followed = work.follow(Change(0, view.entries))
+    return View(tuple(work.output), (*view.events, *followed.events))
 
 
 class FoundResult(NamedTuple):
@@ -40,6 +74,9 @@ class FoundResult(NamedTuple):
     caller: int
     """Position of the message that called, or -1 for an orphan."""
     call_index: int
+    needs: int
+    """No cut may part it from this position: its caller; for an orphan the first call of its id,
+    and its own position if there is none."""
 
 
 class _OpenCall(NamedTuple):
@@ -52,33 +89,26 @@ class ResultIndex:
     """The tool results and user messages of a growing sequence of entries."""
 
     def __init__(self) -> None:
-        self.entries: Entries = ()
+        self.entries: list[Entry] = []
         self.results: list[FoundResult] = []
         self.users: list[int] = []
         self._occurrences: defaultdict[str, int] = defaultdict(int)
         self._open: defaultdict[str, list[_OpenCall]] = defaultdict(list)
         self._taken: list[tuple[int, _OpenCall] | None] = []
+        self._first_calls: dict[str, int] = {}
 
-    def follow(self, entries: Entries) -> int:
-        """Take in `entries` and return the position where they differ from those before."""
-        same = equal_prefix(self.entries, entries)
-        for position in range(len(self.entries) - 1, same - 1, -1):
-            self._forget(self.entries[position].message)
-        for position in range(same, len(entries)):
-            self._learn(position, entries[position].message)
-        self.entries = entries
-        return same
+    def follow(self, change: Change) -> None:
+        """Take in what was added in place of all from `change.same` on."""
+        for position in range(len(self.entries) - 1, change.same - 1, -1):
+            self._forget(position, self.entries[position].message)
+        del self.entries[change.same :]
+        for position, entry in enumerate(change.added, change.same):
+            self._learn(position, entry.message)
+        self.entries += change.added
 
     def results_before(self, position: int) -> int:
         """Return how many results stand before `position`."""
-        low, high = 0, len(self.results)
-        while low < high:
-            middle = (low + high) // 2
-            if self.results[middle].position < position:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        return bisect_left(self.results, position, key=itemgetter(0))
 
     def open_positions(self) -> list[int]:
         """Return the positions of messages whose calls have no result yet."""
@@ -88,6 +118,7 @@ class ResultIndex:
         for call_index, call in enumerate(message.tool_calls):
             key = f"legacy:{call.name}" if call.kind == "legacy" else f"id:{call.call_id}"
             self._open[key].append(_OpenCall(position, call_index, call.name))
+            self._first_calls.setdefault(key, position)
         if message.role == "user":
             self.users.append(position)
         if not message.is_result:
@@ -100,13 +131,16 @@ class ResultIndex:
             at = next(i for i, call in enumerate(waiting) if call.position == newest)
             taken = (at, waiting.pop(at))
         made = taken[1] if taken else _OpenCall(-1, -1, message.name or "")
+        needs = made.position if taken else self._first_calls.get(key, position)
         self.results.append(
-            FoundResult(position, self._occurrences[key], made.name, made.position, made.call_index)
+            FoundResult(
+                position, self._occurrences[key], made.name, made.position, made.call_index, needs
+            )
         )
         self._taken.append(taken)
         self._occurrences[key] += 1
 
-    def _forget(self, message: Message) -> None:
+    def _forget(self, position: int, message: Message) -> None:
         if message.is_result:
             key = result_key(message)
             self._occurrences[key] -= 1
@@ -118,6 +152,8 @@ class ResultIndex:
         for call in reversed(message.tool_calls):
             key = f"legacy:{call.name}" if call.kind == "legacy" else f"id:{call.call_id}"
             self._open[key].pop()
+            if self._first_calls.get(key) == position:
+                del self._first_calls[key]
 
 
 class MessagesOf(Sequence[Message]):

@@ -10,7 +10,7 @@ from compaction.history import Entry, View
 from compaction.messages import Message
 from compaction.store import place_of
 from compaction.strategy import CompactionEvent, Context
-from compaction.tiers.growing import FoundResult, Pass, ResultIndex
+from compaction.tiers.growing import Change, Followed, FoundResult, Pass, ResultIndex, applied
 from compaction.tiers.results import handle_for, original_text
 
 OFFLOAD_TEMPLATE: Final = """\
@@ -61,7 +61,7 @@ class OffloadLargeResults:
             raise ValueError(f"template must name the {{handle}}, got {self.template!r}")
 
     def apply(self, view: View, context: Context) -> View:
-        return self.resume(context).run(view)
+        return applied(self.resume(context), view)
 
     def settled(self, view: View) -> int:
         return len(view)
@@ -95,16 +95,16 @@ class _Offloading:
         self._tier = tier
         self._context = context
         self._index = ResultIndex()
-        self._output: list[Entry] = []
+        self.output: list[Entry] = []
         self._edits: dict[tuple[Entry, int], Entry] = {}
 
-    def run(self, view: View) -> View:
-        same = self._index.follow(view.entries)
-        self._output[same:] = view.entries[same:]
+    def follow(self, change: Change) -> Followed:
+        self._index.follow(change)
+        self.output[change.same :] = change.added
         handles: list[str] = []
         failures: list[CompactionEvent] = []
-        for found in self._index.results[self._index.results_before(same) :]:
-            entry = view.entries[found.position]
+        for found in self._index.results[self._index.results_before(change.same) :]:
+            entry = self._index.entries[found.position]
             if not self._is_large(entry, found):
                 continue
             try:
@@ -112,13 +112,11 @@ class _Offloading:
             except StoreError as error:
                 failures.append(CompactionEvent(self._tier.name, "failed", reason=str(error)))
                 continue
-            self._output[found.position] = edited
-        applied = (
-            CompactionEvent(
-                self._tier.name, "applied", messages_edited=len(handles), handles=tuple(handles)
-            ),
+            self.output[found.position] = edited
+        done = CompactionEvent(
+            self._tier.name, "applied", messages_edited=len(handles), handles=tuple(handles)
         )
-        return View(tuple(self._output), (*view.events, *(applied if handles else ()), *failures))
+        return Followed(change.same, (*((done,) if handles else ()), *failures))
 
     def _is_large(self, entry: Entry, found: FoundResult) -> bool:
         return (

@@ -1,22 +1,15 @@
 """Cuts messages out of the middle and leaves a marker. Free, and nothing can be read back."""
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import ClassVar, Final
 
-from compaction.history import (
-    Entries,
-    Entry,
-    Origin,
-    Spans,
-    View,
-    equal_prefix,
-    merge_spans,
-    spans_of,
-)
+from compaction.history import Entry, Origin, Spans, View, merge_spans, spans_of
 from compaction.messages import Message
-from compaction.pairing import safe_cut_after, safe_cut_before
 from compaction.strategy import CompactionEvent, Context
-from compaction.tiers.growing import MessagesOf, Pass
+from compaction.tiers.growing import Change, Followed, FoundResult, ResultIndex, applied
 
 SNIPPED_MARKER: Final = "[snipped {count} messages]"
 
@@ -45,63 +38,125 @@ class SnipMiddle:
             )
 
     def apply(self, view: View, context: Context) -> View:
-        return self.resume(context).run(view)
+        return applied(self.resume(context), view)
 
     def settled(self, view: View) -> int:
         return 0
 
-    def resume(self, context: Context) -> Pass:
-        return _Snipping(self)
-
-    def cut(self, entries: Entries) -> tuple[int, int] | None:
-        """Return the half-open range to remove, or None if nothing is gained by it."""
-        if len(entries) <= self.max_messages:
-            return None
-        messages = MessagesOf(entries)
-        keep_tail = self.max_messages - self.keep_head - 1
-        head = safe_cut_after(messages, self.keep_head)
-        tail = safe_cut_before(messages, len(entries) - keep_tail)
-        return (head, tail) if tail - head >= 2 else None
+    def resume(self, context: Context) -> "Snipping":
+        return Snipping(self)
 
 
-class _Snipping:
-    """`SnipMiddle` at work on one growing view."""
+class Snipping:
+    """`SnipMiddle` at work on one growing sequence; each change costs what was added."""
 
     def __init__(self, tier: SnipMiddle) -> None:
+        self.cut: tuple[int, int] | None = None
+        """The half-open range that is removed now; None if nothing is gained by it."""
         self._tier = tier
-        self._entries: Entries = ()
-        self._cut = (0, 0)
+        self._borders = _Borders(tier.keep_head)
+        self._counted = (0, 0)
+        self._unchanged = 0
         self._spans: Spans = ()
         self._without_origin = 0
 
-    def run(self, view: View) -> View:
-        entries = view.entries
-        cut = self._tier.cut(entries)
-        if cut is None:
-            return view
-        count_before = self._count
-        self._remember(entries, cut)
-        head, tail = cut
+    @property
+    def output(self) -> Sequence[Entry]:
+        entries = self._borders.entries
+        if self.cut is None:
+            return entries
+        head, tail = self.cut
+        return [*entries[:head], self.marker(), *entries[tail:]]
+
+    def marker(self) -> Entry:
+        """Return what stands for all that was last removed."""
         text = self._tier.marker.replace("{count}", str(self._count))
-        marker = Entry(Message("user", text), Origin("generated", self._spans, self._tier.name))
-        removed = self._count - count_before
+        return Entry(Message("user", text), Origin("generated", self._spans, self._tier.name))
+
+    def follow(self, change: Change) -> Followed:
+        before = self.cut
+        self._borders.follow(change)
+        self._unchanged = min(self._unchanged, change.same)
+        self.cut = self._find_cut()
+        heads = [cut[0] for cut in (before, self.cut) if cut is not None]
+        removed = self._remember(*self.cut) if self.cut is not None else 0
         event = CompactionEvent(self._tier.name, "applied", messages_removed=removed)
-        return View(
-            (*entries[:head], marker, *entries[tail:]),
-            (*view.events, *((event,) if removed > 0 else ())),
-        )
+        return Followed(min([change.same, *heads]), (event,) if removed > 0 else ())
+
+    def _find_cut(self) -> tuple[int, int] | None:
+        length, longest = len(self._borders.entries), self._tier.max_messages
+        if length <= longest:
+            return None
+        head = self._borders.head
+        tail = self._borders.cut_before(length - (longest - self._tier.keep_head - 1))
+        return (head, tail) if tail - head >= 2 else None
 
     @property
     def _count(self) -> int:
         return sum(stop - start for start, stop in self._spans) + self._without_origin
 
-    def _remember(self, entries: Entries, cut: tuple[int, int]) -> None:
-        """Add what is removed now and was not before to the spans; start again if it is other."""
-        head, tail = cut
-        extends = self._cut[0] == head and equal_prefix(self._entries, entries) >= self._cut[1]
-        if not extends or tail < self._cut[1]:
-            self._cut, self._spans, self._without_origin = (head, head), (), 0
-        added = entries[self._cut[1] : tail]
+    def _remember(self, head: int, tail: int) -> int:
+        """Add what is removed now and was not before to the spans; start again if it is other.
+
+        Returns:
+            How many messages of the history more than before.
+        """
+        count_before = self._count
+        counted = self._counted
+        if counted[0] != head or not counted[1] <= min(self._unchanged, tail):
+            counted, self._spans, self._without_origin = (head, head), (), 0
+        added = self._borders.entries[counted[1] : tail]
         self._spans = merge_spans((*self._spans, *spans_of(added)))
         self._without_origin += sum(1 for entry in added if not entry.origin.spans)
-        self._entries, self._cut = entries, cut
+        self._counted, self._unchanged = (head, tail), len(self._borders.entries)
+        return self._count - count_before
+
+
+class _Borders:
+    """Where a growing sequence may be cut, from the results that have just come.
+
+    `head` is what `safe_cut_after` and `cut_before` what `safe_cut_before` finds by looking.
+    """
+
+    def __init__(self, keep_head: int) -> None:
+        self._keep_head = keep_head
+        self._index = ResultIndex()
+        self._neediest: list[FoundResult] = []
+        """Each needs an earlier position than all behind it, so that these ascend as well."""
+        self._displaced: list[list[FoundResult]] = []
+        """For each result what it took out of `_neediest`."""
+        self._heads = [keep_head]
+        """For no result, and after each, the first safe cut at `keep_head` or behind it."""
+
+    @property
+    def entries(self) -> list[Entry]:
+        return self._index.entries
+
+    @property
+    def head(self) -> int:
+        return self._heads[-1]
+
+    def follow(self, change: Change) -> None:
+        valid = self._index.results_before(change.same)
+        while len(self._displaced) > valid:
+            self._heads.pop()
+            self._neediest.pop()
+            self._neediest += reversed(self._displaced.pop())
+        self._index.follow(change)
+        for found in self._index.results[valid:]:
+            displaced = []
+            while self._neediest and self._neediest[-1].needs >= found.needs:
+                displaced.append(self._neediest.pop())
+            self._neediest.append(found)
+            self._displaced.append(displaced)
+            head = self._heads[-1]
+            parted = 0 <= found.caller < head <= found.position
+            self._heads.append(found.position + 1 if parted else head)
+
+    def cut_before(self, position: int) -> int:
+        """Return the last safe cut at `position` or before it."""
+        while True:
+            at = bisect_left(self._neediest, position, key=itemgetter(0))
+            if at == len(self._neediest) or self._neediest[at].needs >= position:
+                return position
+            position = self._neediest[at].needs
