@@ -23,7 +23,7 @@ def matches(head: Head) -> bool:
 
 def read(path: Path, source: str) -> Iterator[Transcript]:
     report = Report()
-    found = [_transcript(raw, where) for where, raw in _values(path, source, report)]
+    found = [_transcript(raw, where, source) for where, raw in _values(path, source, report)]
     names = unique_names(transcript.name for transcript in found)
     for transcript, name in zip(found, names, strict=True):
         yield replace(transcript, name=name, skipped=transcript.skipped + report.skipped())
@@ -40,10 +40,11 @@ def _values(path: Path, source: str, report: Report) -> Iterator[tuple[str, Json
         yield from ((f"{source}:{record.line}", raw) for raw in values)
 
 
-def _transcript(raw: JsonValue, where: str) -> Transcript:
+def _transcript(raw: JsonValue, where: str, source: str) -> Transcript:
     if not isinstance(raw, dict) or raw.get("format") != NATIVE_FORMAT:
         raise TranscriptError(f"{where}: not a native transcript; convert it from its source again")
-    transcript = from_native(raw, where=where)
+    named = raw if raw.get("source") else {**raw, "source": source}
+    transcript = from_native(named, where=where)
     texts = (transcript.name, transcript.source, transcript.format)
     if not all(isinstance(text, str) for text in texts) or not transcript.segments:
         raise TranscriptError(f"{where}: name, source or segments are damaged; convert it again")
