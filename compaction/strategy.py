@@ -35,6 +35,26 @@ class Promises:
     """The same history and the same model replies give the same views."""
     grows: bool = False
     """A view may have more tokens than the history it stands for."""
+    keeps_open_calls: bool = False
+    """Calls at the end of the history that are not answered yet are in the view, unchanged."""
+    accounts_for_all: bool = False
+    """Whatever leaves the view was read by the model that summarised it, or has a handle."""
+    idempotent: bool = True
+    """Asked again for the same request, it returns the same view."""
+    raises_roles: bool = False
+    """A summary of the conversation may stand in an instruction message."""
+    undoable: bool = False
+    """The compactor has `undo() -> View`, which returns what was sent before its last pass."""
+    min_reclaim_tokens: int | None = None
+    """What was sent before changes only if the view becomes smaller by at least this."""
+    target_tokens: int | None = None
+    """A pass ends at or below this, by the context's counter, or its event says why not."""
+    max_model_input_chars: int | None = None
+    """Upper limit of the text of each model call."""
+    counts_within_fraction: float | None = None
+    """How far the sizes in events may be from those of the context's counter."""
+    monotone_parameters: tuple[str, ...] = ()
+    """Parameters of which a larger value keeps at least as much of every view."""
 
 
 @dataclass(frozen=True, slots=True)

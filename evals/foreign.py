@@ -2,7 +2,7 @@
 
 The code runs in a process that is killed when it does not answer in time, is called as rewriting
 (its last output plus the new messages) unless it declares `mode = "viewing"`, and gets its origins
-from `evals.align`. What it does not declare is reported as not declared, never as lost.
+from `compaction.align`. What it does not declare is reported as not declared, never as lost.
 """
 
 import json
@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
+from compaction.align import align
 from compaction.errors import MessageError, StrategyError
 from compaction.history import Entries, History, View
 from compaction.llm import Steps, Usage
 from compaction.messages import Json, digest_of, messages_from_openai
 from compaction.strategy import CompactionEvent, Context, Mode, Promises, Request
-from evals.align import align
 
 WORKER_FILE: Final = Path(__file__).with_name("foreign_worker.py")
 START_SECONDS: Final = 60.0

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compaction.align import align
 from compaction.contract.generators import conversations
 from compaction.history import History, Origin
 from compaction.messages import Message, Part, ToolCall
-from evals.align import align
 
 
 def call(name, arguments="{}"):

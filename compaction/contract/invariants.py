@@ -1,390 +1,323 @@
-"""What must hold of every view, whatever strategy made it, checked request by request.
+"""The table of what must hold of every compactor: names, statements, and what each needs.
 
-`Checker` looks again only at what changed since the request before, so that a long conversation
-costs little more than its changes. A fault that the conversation itself has is not held against
-the strategy.
+Nothing is checked here. The `view` invariants are looked at before each request (`checker`,
+`request_checks`), the `run` invariants by an experiment on the whole conversation (`experiments`);
+`suite.check_conversation` does both.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, Literal
 
-from compaction.history import (
-    Entries,
-    Entry,
-    History,
-    View,
-    common_prefix,
-    equal_prefix,
-    exchanged,
-)
-from compaction.messages import INSTRUCTION_ROLES, ToolCall
-from compaction.pairing import Pairing, pair
+from compaction.contract.checker import Checker
+from compaction.contract.faults import Violation
 from compaction.strategy import Promises
-from compaction.tiers.results import original_text
+
+__all__ = ["INVARIANTS", "RULES", "Checker", "Invariant", "Violation", "unmet_need"]
+
+Severity = Literal["error", "warning"]
+Kind = Literal["view", "run"]
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
-    """One broken rule at one request."""
+class Invariant:
+    """One promise that is kept or broken. Several may share an id: each looks at one side of it."""
 
-    rule: str
-    position: int
-    """Index of the message in the view, or -1 if a missing message is the fault."""
-    pointer: str
-    """JSON pointer into the view."""
-    explanation: str
-
-
-RULES: Final[Mapping[str, str]] = {
-    "calls_stay_paired": "Every result in the view follows its call, and every call that was "
-    "answered has its results in the view.",
-    "batches_stay_whole": "The calls of one assistant message and all their results are kept, "
-    "replaced or dropped together.",
-    "results_stay_adjacent": "Nothing stands between a call and its results that did not before.",
-    "order_is_kept": "Messages of the history stand in the order of the history.",
-    "nothing_stands_twice": "No message of the history is in the view twice.",
-    "system_is_kept": "Leading instruction messages are unchanged at the front, if promised.",
-    "last_user_is_kept": "The latest user message is in the view unchanged, if promised.",
-    "last_results_are_kept": "The promised number of latest tool results is in the view unchanged.",
-    "handles_resolve": "Every handle that a view names gives back the original, if promised.",
-    "never_grows": "The view has no more tokens than the history it stands for.",
-    "is_deterministic": "A second compactor that was fed the same returns the same view.",
-}
-"""Rule -> its statement."""
+    id: str
+    """`I1` to `I31`."""
+    name: str
+    statement: str
+    field_bugs: tuple[int, ...] = ()
+    """Numbers in the catalogue of field bugs that the invariants were drawn from."""
+    needs: tuple[str, ...] = ()
+    """Fields of `Promises` that must be set; with `not ` in front, that must not be."""
+    kind: Kind = "view"
+    severity: Severity = "error"
+    needs_model: bool = False
+    """Decided only for a strategy that asks a model at least once."""
 
 
-class _Fault(NamedTuple):
-    """A broken rule, tied to an entry and not to its position, which may move."""
+_TABLE: Final = (
+    Invariant(
+        "I1",
+        "calls_stay_paired",
+        "Every result in the view follows its call, and every call that was answered has its "
+        "results in the view.",
+        (1, 2, 3, 4, 6, 8, 17),
+    ),
+    Invariant(
+        "I1",
+        "results_stay_adjacent",
+        "Nothing stands between a call and its results that did not before.",
+        (1, 2, 3),
+    ),
+    Invariant(
+        "I2",
+        "batches_stay_whole",
+        "The calls of one assistant message and all their results are kept, replaced or dropped "
+        "together.",
+        (5, 7, 9, 10),
+    ),
+    Invariant(
+        "I3", "nothing_stands_twice", "No message of the history is in the view twice.", (18,)
+    ),
+    Invariant(
+        "I3",
+        "ids_stay_unique",
+        "No call id is made or answered more often in the view than in the history.",
+        (18,),
+    ),
+    Invariant(
+        "I4",
+        "open_calls_survive",
+        "A call at the end that is not answered yet is in the view unchanged, if promised.",
+        (12, 13),
+        ("keeps_open_calls",),
+    ),
+    Invariant(
+        "I5",
+        "roles_stay_legal",
+        "The request made from the view breaks no rule of the provider about the order of roles, "
+        "ids, empty content and calls that the request made from the history keeps.",
+        (67,),
+    ),
+    Invariant(
+        "I6",
+        "content_stays_legal",
+        "Calls are in assistant messages, arguments stay valid JSON, media is intact or gone, and "
+        "no cut splits a character.",
+        (65,),
+    ),
+    Invariant(
+        "I7",
+        "reasoning_stays_intact",
+        "Reasoning is kept byte for byte with its signature or removed, and kept as long as its "
+        "tool loop is not finished.",
+        (15, 16),
+    ),
+    Invariant(
+        "I8",
+        "system_is_kept",
+        "Leading instruction messages are unchanged at the front, if promised.",
+        (19, 20, 21, 23, 25, 69),
+        ("keeps_system",),
+    ),
+    Invariant(
+        "I9",
+        "last_user_is_kept",
+        "The latest user message is in the view unchanged, if promised.",
+        (26, 27),
+        ("keeps_last_user",),
+    ),
+    Invariant(
+        "I10",
+        "nothing_is_lost_unseen",
+        "What left the view was read by the model that summarised it or can be recovered, if "
+        "promised; over any number of passes.",
+        (28, 29, 30, 31, 32),
+        ("accounts_for_all",),
+        "run",
+    ),
+    Invariant(
+        "I11",
+        "never_grows",
+        "The view has no more tokens than the history it stands for.",
+        (41, 42, 43, 44),
+        ("not grows",),
+    ),
+    Invariant(
+        "I12",
+        "target_is_met_or_missed_aloud",
+        "A pass ends at or below the promised target, or an event says that it did not.",
+        (44, 70),
+        ("target_tokens",),
+        "run",
+    ),
+    Invariant(
+        "I13",
+        "passes_come_to_rest",
+        "Without new messages, passes end after a few, whatever the provider counts.",
+        (14, 29, 45, 46, 47, 48, 49, 69),
+        (),
+        "run",
+    ),
+    Invariant(
+        "I14",
+        "bad_summaries_are_refused",
+        "An empty, blank, refused, truncated or error reply, or one of tool calls only, is never "
+        "committed as a summary.",
+        (32, 33, 34, 35, 36, 37, 38, 68),
+        (),
+        "run",
+        needs_model=True,
+    ),
+    Invariant(
+        "I15",
+        "failures_commit_nothing",
+        "A model call that fails removes nothing from the view, and an event says `failed` or "
+        "`skipped`.",
+        (33, 39, 40, 70),
+        (),
+        "run",
+        needs_model=True,
+    ),
+    Invariant(
+        "I16",
+        "a_second_pass_changes_nothing",
+        "Asked again for the same request with nothing new, the view stays as it is.",
+        (22, 24),
+        ("idempotent",),
+        "run",
+    ),
+    Invariant(
+        "I17",
+        "counts_are_faithful",
+        "Sizes in events are within the promised fraction of the measured ones.",
+        (41, 46, 50, 51, 52, 53, 54),
+        ("counts_within_fraction",),
+        "run",
+    ),
+    Invariant(
+        "I18",
+        "counts_share_one_basis",
+        "Within one pass each event starts from the size that the event before it ended with.",
+        (50, 52, 55),
+        (),
+        "run",
+    ),
+    Invariant(
+        "I19",
+        "prefix_is_stable",
+        "What was sent before changes only where that makes the view smaller, and by at least "
+        "`min_reclaim_tokens` if promised.",
+        (56, 57, 58),
+        ("not grows",),
+    ),
+    Invariant(
+        "I20",
+        "is_deterministic",
+        "A second compactor that was fed the same returns the same view.",
+        (57,),
+        ("deterministic",),
+    ),
+    Invariant(
+        "I21",
+        "pointers_resolve",
+        "An edited message points to no result that is neither visible nor recoverable.",
+        (59, 60),
+    ),
+    Invariant(
+        "I22",
+        "every_input_is_answered",
+        "Any conversation, damaged ones too, gives a view or a `CompactionError`.",
+        (11,),
+        (),
+        "run",
+    ),
+    Invariant(
+        "I23",
+        "undo_restores",
+        "Taking a pass back restores what was sent before it, if promised.",
+        (61,),
+        ("undoable",),
+        "run",
+    ),
+    Invariant("I24", "order_is_kept", "Messages of the history stand in the order of the history."),
+    Invariant(
+        "I24",
+        "later_messages_survive",
+        "Messages that arrive while a summary is written are in the next view, in their order.",
+        (62,),
+        (),
+        "run",
+        needs_model=True,
+    ),
+    Invariant(
+        "I25",
+        "summary_requests_fit",
+        "What the strategy asks its model has at most the promised number of characters.",
+        (63, 64),
+        ("max_model_input_chars",),
+        "run",
+        needs_model=True,
+    ),
+    Invariant(
+        "I26",
+        "summariser_is_isolated",
+        "The strategy offers its model no tools, and its request is one a provider accepts.",
+        (65, 66),
+        (),
+        "run",
+        needs_model=True,
+    ),
+    Invariant(
+        "I27",
+        "roles_are_never_raised",
+        "No message changes its role, and text of the conversation becomes no instruction.",
+        (68,),
+        ("not raises_roles",),
+    ),
+    Invariant(
+        "I28",
+        "input_is_not_changed",
+        "The messages that were given are the same afterwards.",
+        (),
+        (),
+        "run",
+    ),
+    Invariant(
+        "I29",
+        "handles_resolve",
+        "Every handle that a view names gives back the original, if promised.",
+        (),
+        ("recoverable",),
+    ),
+    Invariant(
+        "I30",
+        "last_results_are_kept",
+        "The promised number of latest tool results is in the view unchanged.",
+        (),
+        ("keep_last_results",),
+    ),
+    Invariant(
+        "I31",
+        "parameters_are_monotone",
+        "A larger value of a parameter named in `monotone_parameters` keeps at least as much.",
+        (),
+        ("monotone_parameters",),
+        "run",
+    ),
+)
 
-    rule: str
-    entry: Entry
-    explanation: str
-    field: str = ""
+INVARIANTS: Final[Mapping[str, Invariant]] = {item.name: item for item in _TABLE}
+"""Name -> invariant, in the order of the ids."""
 
+_IN_REPLAY: Final = (
+    "calls_stay_paired",
+    "batches_stay_whole",
+    "results_stay_adjacent",
+    "order_is_kept",
+    "nothing_stands_twice",
+    "system_is_kept",
+    "last_user_is_kept",
+    "last_results_are_kept",
+    "handles_resolve",
+    "never_grows",
+    "is_deterministic",
+)
 
-class Checker:
-    """Checks the views of one conversation (one segment) in order."""
-
-    def __init__(self, promises: Promises) -> None:
-        self._promises = promises
-        self._pairing = Pairing()
-        self._entries: Entries = ()
-        self._twin: Entries = ()
-        self._agreed = 0
-        """Leading entries in which the view and its twin were equal at the request before."""
-        self._highest: list[int] = []
-        """For each position of the view, the highest history index that stands up to there."""
-        self._shown: dict[int, Entry] = {}
-        """History index -> the entry that shows this message."""
-        self._written: set[int] = set()
-        """Object ids of generated entries that hold calls or results."""
-        self._groups: dict[int, list[_Fault]] = {}
-        """Faults that persist until the messages concerned change, by calling message."""
-        self._misplaced: dict[int, _Fault] = {}
-        self._between: dict[int, _Fault] = {}
-        """By position: out of order or standing twice; written between a call and its result."""
-        self._unresolved: dict[int, _Fault] = {}
-        """By object id of the entry that names the handle."""
-
-    def see(
-        self,
-        history: History,
-        view: View,
-        *,
-        unchanged: int | None = None,
-        twin: View | None = None,
-        tokens_before: float | None = None,
-        tokens_after: float | None = None,
-        recover: Callable[[str], str | None] | None = None,
-    ) -> list[Violation]:
-        """Return what is broken at this request.
-
-        `history` extends the one before. `unchanged` leading entries equal those of the view
-        before, if the caller knows that. Sizes, twin and `recover` are checked if given.
-        """
-        same = equal_prefix(self._entries, view.entries) if unchanged is None else unchanged
-        # Equal entries may be other objects; from here on object identity tells entries apart.
-        view = View(self._entries[:same] + view.entries[same:])
-        gone, come = exchanged(self._entries, view.entries, same)
-        was_misplaced = bool(self._misplaced)
-        touched = self._learn(history) | self._exchange(gone, come)
-        self._check_order(same, view.entries)
-        if self._misplaced or was_misplaced:
-            self._shown = _first_shown(view.entries)
-            touched = {*self._pairing.results_of}
-        self._check_written_between(same, view.entries)
-        for caller in touched:
-            if faults := list(self._check_group(caller, view)):
-                self._groups[caller] = faults
-            else:
-                self._groups.pop(caller, None)
-        if recover is not None and self._promises.recoverable:
-            self._unresolved |= _check_handles(history, come, recover)
-        found = self._placed(view)
-        found += self._check_written(view)
-        found += self._check_promises(history, view)
-        if tokens_before is not None and tokens_after is not None and not self._promises.grows:
-            found += _check_size(tokens_before, tokens_after)
-        if twin is None:
-            self._agreed = 0
-        elif self._promises.deterministic:
-            found += self._check_twin(view, twin, same)
-        self._entries = view.entries
-        return found
-
-    def _learn(self, history: History) -> set[int]:
-        """Take in new messages of the history; return the callers whose results came."""
-        touched = set()
-        for index in range(len(self._pairing), len(history)):
-            self._pairing.append(history[index])
-            if index in self._pairing.call_of:
-                touched.add(self._pairing.call_of[index][0])
-        return touched
-
-    def _exchange(self, gone: Iterable[Entry], come: Iterable[Entry]) -> set[int]:
-        """Note what went and what came; return the callers that this concerns."""
-        touched: set[int] = set()
-        for entry in gone:
-            index = _index_of(entry)
-            self._unresolved.pop(id(entry), None)
-            self._written.discard(id(entry))
-            if index is not None and self._shown.get(index) is entry:
-                del self._shown[index]
-                touched |= self._callers_of(index)
-        for entry in come:
-            index = _index_of(entry)
-            if index is None:
-                if entry.message.tool_calls or entry.message.is_result:
-                    self._written.add(id(entry))
-            elif index not in self._shown:
-                self._shown[index] = entry
-                touched |= self._callers_of(index)
-        return touched
-
-    def _check_order(self, same: int, entries: Entries) -> None:
-        """Check that the entries from `same` on continue in the order of the history."""
-        _forget_from(same, self._misplaced)
-        del self._highest[same:]
-        highest = self._highest[-1] if self._highest else -1
-        for position in range(same, len(entries)):
-            index = _index_of(entries[position])
-            if index is not None and index <= highest:
-                self._misplace(position, index, entries)
-            elif index is not None:
-                highest = index
-            self._highest.append(highest)
-
-    def _misplace(self, position: int, index: int, entries: Entries) -> None:
-        twice = any(_index_of(entry) == index for entry in entries[:position])
-        rule = "nothing_stands_twice" if twice else "order_is_kept"
-        self._misplaced[position] = _Fault(
-            rule, entries[position], f"message {index} of the history stands at {position}"
-        )
-
-    def _check_written_between(self, same: int, entries: Entries) -> None:
-        """Look for results, from `same` on, that written text has cut off from their call."""
-        _forget_from(same, self._between)
-        for position in range(max(same, 1), len(entries)):
-            if _index_of(entries[position - 1]) is not None:
-                continue
-            index = _index_of(entries[position])
-            caller, _ = self._pairing.call_of.get(-1 if index is None else index, (-1, None))
-            is_inside = caller in self._shown and caller <= self._highest[position - 1]
-            if is_inside and self._is_adjacent(caller):
-                self._between[position] = _Fault(
-                    "results_stay_adjacent",
-                    entries[position],
-                    "something was put between call and result",
-                )
-
-    def _is_adjacent(self, caller: int) -> bool:
-        """Whether the history itself has the results right behind their call."""
-        results = self._pairing.results_of.get(caller, [])
-        return results == list(range(caller + 1, caller + 1 + len(results)))
-
-    def _callers_of(self, index: int) -> set[int]:
-        callers = {index} if index in self._pairing.results_of else set()
-        if index in self._pairing.call_of:
-            callers.add(self._pairing.call_of[index][0])
-        return callers
-
-    def _check_group(self, caller: int, view: View) -> Iterator[_Fault]:
-        """Check an assistant message and its results, where the history has both."""
-        results = self._pairing.results_of.get(caller, [])
-        asking = self._shown.get(caller)
-        calls = [_identity(call) for call in asking.message.tool_calls] if asking else []
-        shown: list[Entry] = []
-        for result in results:
-            entry = self._shown.get(result)
-            call = self._pairing.call_of[result][1]
-            called = _identity(call) in calls
-            if entry is not None:
-                shown.append(entry)
-                if not called or (asking is not None and self._precedes(entry, asking, view)):
-                    yield _Fault(
-                        "calls_stay_paired",
-                        entry,
-                        f"the result of {call.name} ({call.call_id!r}) has no call before it",
-                        "/tool_call_id",
-                    )
-            elif called and asking is not None:
-                yield _Fault(
-                    "calls_stay_paired",
-                    asking,
-                    f"the call of {call.name} ({call.call_id!r}) has lost its result",
-                    "/tool_calls",
-                )
-        if shown and len(results) > 1 and (asking is None or len(shown) < len(results)):
-            yield _Fault(
-                "batches_stay_whole",
-                shown[0],
-                f"{len(shown)} of {len(results)} results of one message are left",
-            )
-        if self._misplaced and asking is not None and shown and self._is_adjacent(caller):
-            yield from _check_adjacent(asking, shown, view)
-
-    def _precedes(self, entry: Entry, other: Entry, view: View) -> bool:
-        """Whether an entry stands before another that the history has before it."""
-        if not self._misplaced:
-            return False
-        return _position_of(entry, view) < _position_of(other, view)
-
-    def _placed(self, view: View) -> list[Violation]:
-        """Return the faults noted so far, at the places where their entries stand now."""
-        at_position = self._misplaced or self._between
-        found = [
-            _violation(fault.rule, position, fault.explanation)
-            for position, fault in at_position.items()
-        ]
-        faults = [fault for faults in self._groups.values() for fault in faults]
-        faults += self._unresolved.values()
-        if faults:
-            positions = {id(entry): at for at, entry in enumerate(view.entries)}
-            found += [
-                _violation(fault.rule, positions[id(fault.entry)], fault.explanation, fault.field)
-                for fault in faults
-            ]
-        return found
-
-    def _check_written(self, view: View) -> Iterator[Violation]:
-        """Check calls and results that a strategy wrote itself, by their ids."""
-        if not self._written:
-            return
-        paired = pair(view.messages)
-        for position in paired.orphans:
-            if id(view.entries[position]) in self._written:
-                yield _violation(
-                    "calls_stay_paired", position, "a written result has no call before it"
-                )
-        for position, call in paired.open_calls:
-            if id(view.entries[position]) in self._written and position < len(view) - 1:
-                yield _violation(
-                    "calls_stay_paired", position, f"a written call of {call.name} has no result"
-                )
-
-    def _check_promises(self, history: History, view: View) -> Iterator[Violation]:
-        if self._promises.keeps_system:
-            yield from _check_system(history, view)
-        if self._promises.keeps_last_user:
-            last = history.last_user_position()
-            if last is not None and not self._is_whole(last, history):
-                yield _violation("last_user_is_kept", -1, f"message {last} is gone or changed")
-        if self._promises.keep_last_results:
-            kept = history.result_positions()[-self._promises.keep_last_results :]
-            for index in kept:
-                if not self._is_whole(index, history):
-                    yield _violation(
-                        "last_results_are_kept", -1, f"result {index} is gone or changed"
-                    )
-
-    def _is_whole(self, index: int, history: History) -> bool:
-        entry = self._shown.get(index)
-        return entry is not None and entry.message == history[index]
-
-    def _check_twin(self, view: View, twin: View, same: int) -> Iterator[Violation]:
-        twin_same = common_prefix(self._twin, twin.entries)
-        self._twin = twin.entries
-        start = min(same, twin_same, self._agreed)
-        equal = start + common_prefix(view.entries[start:], twin.entries[start:])
-        self._agreed = equal
-        if equal < max(len(view), len(twin)):
-            yield _violation(
-                "is_deterministic", equal, "a second run of the same conversation differs here"
-            )
-
-
-def _index_of(entry: Entry) -> int | None:
-    """Return the history index that an entry shows, or None for written text."""
-    return entry.origin.first if entry.origin.kind != "generated" else None
-
-
-def _forget_from(position: int, faults: dict[int, _Fault]) -> None:
-    for known in [known for known in faults if known >= position]:
-        del faults[known]
-
-
-def _first_shown(entries: Entries) -> dict[int, Entry]:
-    """Return history index -> the first entry that shows it."""
-    shown: dict[int, Entry] = {}
-    for entry in entries:
-        index = _index_of(entry)
-        if index is not None:
-            shown.setdefault(index, entry)
-    return shown
+RULES: Final[Mapping[str, str]] = {name: INVARIANTS[name].statement for name in _IN_REPLAY}
+"""What `Checker` alone looks at, in every request of every replay -> its statement."""
 
 
-def _identity(call: ToolCall) -> tuple[str, str, str]:
-    """Return what a call is recognised by; its arguments may have been shortened."""
-    return call.call_id, call.name, call.kind
-
-
-def _position_of(entry: Entry, view: View) -> int:
-    return next(at for at, other in enumerate(view.entries) if other is entry)
-
-
-def _check_adjacent(asking: Entry, shown: list[Entry], view: View) -> Iterator[_Fault]:
-    at = _position_of(asking, view)
-    places = {_position_of(entry, view) for entry in shown}
-    if places != set(range(at + 1, at + 1 + len(shown))):
-        yield _Fault(
-            "results_stay_adjacent", shown[-1], "something was put between call and result"
-        )
-
-
-def _violation(rule: str, position: int, explanation: str, field: str = "") -> Violation:
-    pointer = f"/{position}{field}" if position >= 0 else ""
-    return Violation(rule, position, pointer, explanation)
-
-
-def _check_system(history: History, view: View) -> Iterator[Violation]:
-    for index in range(len(history)):
-        message = history[index]
-        if message.role not in INSTRUCTION_ROLES:
-            return
-        if index >= len(view) or view.entries[index].message != message:
-            position = index if index < len(view) else -1
-            yield _violation("system_is_kept", position, f"message {index} is gone or changed")
-
-
-def _check_handles(
-    history: History, come: Iterable[Entry], recover: Callable[[str], str | None]
-) -> dict[int, _Fault]:
-    faults: dict[int, _Fault] = {}
-    for entry in come:
-        handle, index = entry.origin.handle, entry.origin.first
-        if handle is None or index < 0:
-            continue
-        if handle not in entry.message.text:
-            fault = f"handle {handle!r} is not in the text"
-        elif recover(handle) != original_text(history[index]):
-            fault = f"handle {handle!r} does not give back the original"
-        else:
-            continue
-        faults[id(entry)] = _Fault("handles_resolve", entry, fault)
-    return faults
-
-
-def _check_size(before: float, after: float) -> Iterator[Violation]:
-    if after > before:
-        yield _violation("never_grows", -1, f"{after:.0f} tokens stand for {before:.0f}")
+def unmet_need(invariant: Invariant, promises: Promises) -> str | None:
+    """Return why an invariant is not applicable to a strategy that promises this, or None."""
+    for need in invariant.needs:
+        name = need.removeprefix("not ")
+        value = getattr(promises, name)
+        is_set = value is not None and value is not False and value != ()
+        if need == name and not is_set:
+            return f"{name} is not promised"
+        if need != name and is_set:
+            return f"{name} is declared"
+    return None

@@ -1,0 +1,96 @@
+"""Origins for a view that foreign code returned: which of the messages it was given are which.
+
+Equal messages are the same entry; a result with the id and occurrence of one that was given, or an
+assistant message with its calls, is that entry edited; everything else was written by the code, and
+stands for what is missing around it.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+
+from compaction.history import Entries, Entry, Origin, spans_of
+from compaction.messages import Message
+from compaction.pairing import result_key
+
+Key = Hashable
+
+
+def align(given: Entries, returned: Sequence[Message], by: str) -> Entries:
+    """Return the returned messages as entries, in their order.
+
+    Args:
+        given: What the code was called with.
+        returned: What it gave back.
+        by: Name of the code, for the origins.
+    """
+    matched = _match(given, returned)
+    result: list[Entry] = []
+    for position, message in enumerate(returned):
+        source = matched.get(position)
+        if source is None:
+            result.append(Entry(message, Origin("generated", (), by)))
+        elif given[source].message == message:
+            result.append(given[source])
+        else:
+            result.append(given[source].edited(message, by))
+    return _with_spans(result, matched, given, by)
+
+
+def _match(given: Entries, returned: Sequence[Message]) -> dict[int, int]:
+    """Return position in `returned` -> position in `given`, each of the latter at most once."""
+    matched: dict[int, int] = {}
+    _match_by(lambda message: message.digest, given, returned, matched)
+    _match_by(_call_key, given, returned, matched)
+    return matched
+
+
+def _match_by(
+    key: Callable[[Message], Key | None],
+    given: Entries,
+    returned: Sequence[Message],
+    matched: dict[int, int],
+) -> None:
+    """Match the messages not matched yet, equal keys from the last ones back.
+
+    From the back, because code that keeps one of several equal messages keeps the newest; but in
+    the order of `given` where that is possible, because most code keeps it.
+    """
+    taken = set(matched.values())
+    free: defaultdict[Key, list[int]] = defaultdict(list)
+    for position, entry in enumerate(given):
+        found = key(entry.message)
+        if position not in taken and found is not None:
+            free[found].append(position)
+    limit = len(given)
+    for position in range(len(returned) - 1, -1, -1):
+        found = key(returned[position]) if position not in matched else None
+        if found is not None and (places := free.get(found)):
+            # Before the limit if there is one, else -1: the last, out of order.
+            matched[position] = places.pop(bisect_left(places, limit) - 1)
+        limit = min(limit, matched.get(position, limit))
+
+
+def _call_key(message: Message) -> Key | None:
+    if message.is_result:
+        return ("result", result_key(message))
+    if message.tool_calls:
+        return ("calls", tuple(call.call_id or call.name for call in message.tool_calls))
+    return None
+
+
+def _with_spans(entries: list[Entry], matched: dict[int, int], given: Entries, by: str) -> Entries:
+    """Let each run of written entries stand for the given ones missing at its place."""
+    following = sorted(matched.values())
+    after, spans = -1, spans_of(given[: following[0] if following else len(given)])
+    for position, entry in enumerate(entries):
+        if position not in matched:
+            entries[position] = Entry(entry.message, Origin("generated", spans, by))
+            continue
+        del following[bisect_left(following, matched[position])]
+        after = max(after, matched[position])
+        if position + 1 < len(entries) and position + 1 not in matched:
+            at = bisect_right(following, after)
+            stop = following[at] if at < len(following) else len(given)
+            spans = spans_of(given[after + 1 : stop])
+    return tuple(entries)
