@@ -1,3 +1,4 @@
+import gc
 import random
 import sys
 from dataclasses import replace
@@ -126,7 +127,7 @@ def oracle(history, entries, promises, *, twin=None, sizes=None, recover=None):
     found |= set(broken_promises(history, entries, places, promises))
     for at, entry in enumerate(entries if recover and promises.recoverable else ()):
         handle = entry.origin.handle
-        if handle is not None and entry.origin.spans:
+        if handle is not None and entry.origin.spans and entry not in entries[:at]:
             original = original_text(history[entry.origin.first])
             if handle not in entry.message.text or recover(handle) != original:
                 found.add(("handles_resolve", at))
@@ -191,6 +192,11 @@ def edit(entries, chance):  # noqa: C901 - one branch per fault
     return entries
 
 
+def placed(faults):
+    """Return rules with positions, but leave open which result was cut off from its call."""
+    return {(rule, None if rule == "results_stay_adjacent" else at) for rule, at in faults}
+
+
 def recover(texts):
     """Give back every second original."""
     return lambda handle: texts[int(handle[1:])] if int(handle[1:]) % 2 else "something else"
@@ -228,7 +234,7 @@ def test_the_checker_says_at_every_request_what_a_look_at_the_whole_view_says(
         )
 
         expected = oracle(history, entries, promises, twin=twin, sizes=sizes, recover=get)
-        assert {(item.rule, item.position) for item in found} == expected
+        assert placed((item.rule, item.position) for item in found) == placed(expected)
         assert {item.rule for item in found} <= RULES.keys()
 
 
@@ -470,11 +476,13 @@ def calls_made(run):
         nonlocal made
         made += event == "call"
 
+    gc.disable()  # Hypothesis has Python run at each collection
     sys.setprofile(count)
     try:
         run()
     finally:
         sys.setprofile(None)
+        gc.enable()
     return made
 
 
