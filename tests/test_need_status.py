@@ -414,6 +414,20 @@ def test_judging_what_changed_equals_judging_each_view_anew(conversation, data):
     assert any(row[2] == "need" for row in anew)
 
 
+def test_an_entry_that_was_made_anew_in_between_goes_with_the_one_it_equals():
+    """Code that builds its list each time gives equal entries that are other objects."""
+    conversation = prepared(*TALK)
+    scorer = NeedScorer(find_needs(conversation), NOTHING)
+    mention = whole_entries(conversation, USE)[2]
+    first = mention.edited(mention.message.with_text(f"[cleared {LOG}]"), "test")
+    anew = Entry(first.message, first.origin)
+
+    for before, view in pairwise([[], [first], [anew], []]):
+        scorer.see(step_at(conversation, USE, view, before=before))
+
+    assert [row[-1] for row in scorer.details()["rows"]] == ["mentioned", "mentioned", "lost"]
+
+
 def test_an_equal_message_of_another_place_takes_its_place_and_goes_with_it():
     """The two results are equal; first one stands in the view, then the other, then none."""
     entries = whole_entries(REPEATED, 6)

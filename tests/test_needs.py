@@ -331,6 +331,20 @@ def test_bytes_that_the_assistant_wrote_first_are_a_derived_quote():
     assert (need.kind, need.sources, need.others) == ("derived_quote", (4,), (1,))
 
 
+def test_a_quote_that_the_assistant_repeated_later_stays_a_quote():
+    found = needs_at(
+        2,
+        user("Mend it."),
+        says("", ("c1", "read", {"n": 1})),
+        result("c1", FILE),
+        says("", ("c2", "write", {"path": "copy.py", "content": LINES})),
+        result("c2", "written"),
+        says("", ("c3", "edit", {"old_string": LINES})),
+    )
+
+    assert [(need.kind, need.sources, need.others) for need in found] == [("quote", (2,), (3,))]
+
+
 @pytest.mark.parametrize(
     "quote", ["short quote", "           x           ", "never shown anywhere"]
 )
