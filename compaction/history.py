@@ -173,6 +173,15 @@ class History:
         count = bisect_left(self._log.users, self._length)
         return self._log.users[count - 1] if count else None
 
+    def unchanged_since(self, previous: "History") -> int:
+        """Return how many leading messages are those of another history.
+
+        Two of one conversation are not compared, since what they share is what was appended.
+        """
+        if self._log is previous._log:
+            return min(len(self), len(previous))
+        return equal_prefix(previous.entries(), self.entries())
+
     def total(self, measure: Measure) -> int:
         """Return the summed size of all messages; each message is measured once per log."""
         sums = self._log.sums.setdefault(measure.name, [0])

@@ -1,16 +1,18 @@
 """The free layers of my_pi_agent over a growing history, with or without a summary in front.
 
-Each call costs a few tuple copies and work on what is new; nothing here asks a model.
+Each call costs what is new and what is sent; nothing here asks a model.
 """
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from compaction.control import Stage
 from compaction.history import Entries, Entry, History, Origin, View
 from compaction.messages import INSTRUCTION_ROLES, Message
 from compaction.session_entries import SUMMARY_PREFIX, record_of
-from compaction.strategy import Context
+from compaction.strategy import CompactionEvent, Context
+from compaction.tiers.growing import Change, Pass, Untouched
 from compaction.tiers.snip_middle import SnipMiddle
 from compaction.tiers.summarize import Summarize
 from compaction.tokens import CharCounter, total_of
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 _TEXT: Final = CharCounter()
 _SMALL_SNIP: Final = 8
 """With so few messages to snip, whether the marker pays is judged on what L1 itself sees."""
+_FEW: Final = 3
+"""So many messages may be all but empty: whether a snip is worth its marker is looked at."""
 
 
 class RecordChars:
@@ -59,57 +63,91 @@ class SummaryCache(NamedTuple):
         return Entry(message, Origin("generated", spans, Summarize.name))
 
 
+Events = tuple[CompactionEvent, ...]
+Pieces = tuple[Sequence[Entry], ...]
+
+
+class _Shown(NamedTuple):
+    entries: Entries
+    is_snipped: bool
+
+
 class FreeLayers:
-    """L3 over the whole history, L1 and L2 over what is sent."""
+    """L3 over the whole history, L1 and L2 over what is sent.
+
+    L1 and L2 follow what comes out of L3. Only what is sent is ever put together: neither the
+    history nor what L3 and L2 make of it is copied.
+    """
 
     def __init__(self, settings: "MyPiAgent", context: Context) -> None:
         self._settings = settings
         self._context = context
-        offload = settings.offload_tier()
-        self._offload = Stage(offload) if offload else None
-        self._micro = Stage(settings.micro_tier())
+        self._history = History()
+        tier = settings.offload_tier()
+        self._offload: Pass = tier.resume(context) if tier else Untouched()
+        self._offload_events: Events = ()
+        self._micro = settings.micro_tier().resume(context)
+        self._micro_place = _Place()
         self._window_micro = Stage(settings.micro_tier())
         self._snip_tier = settings.snip_tier()
-        self._snip = Stage(self._snip_tier)
+        self._snip = self._snip_tier.resume(context)
+        self._snip_place = _Place()
         self._summary: tuple[SummaryCache, Entry] | None = None
 
-    def offloaded(self, history: History) -> View:
-        """Return every message of the history, the large results persisted (L3)."""
-        view = View.of(history)
-        return self._offload.run(view, self._context) if self._offload else view
+    def offloaded(self, history: History) -> Sequence[Entry]:
+        """Return every message of the history, the large results persisted (L3).
 
-    def view(self, history: History, offloaded: View, cache: SummaryCache | None) -> View:
+        Valid until the next call.
+        """
+        known = history.unchanged_since(self._history)
+        self._history = history
+        followed = self._offload.follow(Change(known, history.entries(known)))
+        self._offload_events = followed.events
+        self._micro_place.lose(followed.same)
+        self._snip_place.lose(followed.same)
+        return self._offload.output
+
+    def view(self, history: History, cache: SummaryCache | None) -> View:
         """Return the view before a summary: L1, then L2; or after one: L2 on the rest, then L1."""
-        system = leading_instructions(offloaded.entries)
+        offloaded = self._offload.output
+        system = leading_instructions(offloaded)
         last_user = history.last_user_position() if self._settings.keep_last_user else None
         if cache is None:
-            return self._without_summary(offloaded, system, last_user)
-        rest = self._rest(history, offloaded, cache)
+            return self._without_summary(system, last_user)
         hoisted: Entries = ()
         if last_user is not None and last_user < cache.covered:
-            hoisted = (offloaded.entries[last_user],)
-        front = (*offloaded.entries[:system], self._summary_entry(cache, system), *hoisted)
-        joined = View(front + rest.entries, offloaded.events + rest.events)
-        return self._snipped(joined, len(front), last_user)
+            hoisted = (offloaded[last_user],)
+            last_user = None
+        front = (*offloaded[:system], self._summary_entry(cache, system), *hoisted)
+        snipped = self._snipped(front, cache.covered, keep_head=len(front))
+        raw = 0 if self._settings.retained_tail == "treated" else cache.tail_length
+        tail = history.prefix(min(len(history), cache.covered + raw)).entries(cache.covered)
+        micro_events = self._micro_from(cache.covered + len(tail))
+        if last_user is not None:
+            last_user += len(front) - cache.covered
+        shown = self._shown((front, tail, self._micro.output), last_user)
+        return _view_of(shown, (*self._offload_events, *micro_events), snipped)
 
-    def _without_summary(self, offloaded: View, system: int, last_user: int | None) -> View:
+    def _without_summary(self, system: int, last_user: int | None) -> View:
         """Apply L1, then L2.
 
         Where the tail of L1 holds all results that L2 spares, the two may change places. L2 then
         works on the growing history and not on a window that moves at each request, which costs a
         tenth.
         """
-        margin = self._settings.max_messages + _SMALL_SNIP
-        if len(offloaded) > margin:
-            snipped = self._snipped(self._micro.run(offloaded, self._context), system, last_user)
-            if self._spared_in_tail(snipped):
-                return snipped
-        snipped = self._snipped(offloaded, system, last_user)
-        return self._window_micro.run(snipped, self._context)
+        snipped = self._snipped((), 0, keep_head=system)
+        events = self._offload_events
+        if len(self._offload.output) > self._settings.max_messages + _SMALL_SNIP:
+            micro_events = self._micro_from(0)
+            shown = self._shown((self._micro.output,), last_user)
+            if self._spared_in_tail(shown.entries):
+                return _view_of(shown, (*events, *micro_events), snipped)
+        shown = self._shown((self._offload.output,), last_user)
+        return self._window_micro.run(_view_of(shown, events, snipped), self._context)
 
-    def _spared_in_tail(self, snipped: View) -> bool:
+    def _spared_in_tail(self, snipped: Entries) -> bool:
         needed = self._settings.micro_keep_recent
-        for entry in reversed(snipped.entries):
+        for entry in reversed(snipped):
             if needed <= 0:
                 return True
             if entry.origin.by == SnipMiddle.name:
@@ -117,61 +155,83 @@ class FreeLayers:
             needed -= entry.message.is_result
         return True
 
-    def _rest(self, history: History, offloaded: View, cache: SummaryCache) -> View:
-        """Return what follows the summary; as printed, L2 and L3 leave the retained tail alone."""
-        if self._settings.retained_tail == "treated":
-            return self._micro.run(View(offloaded.entries[cache.covered :]), self._context)
-        newly = cache.covered + cache.tail_length
-        tail = history.entries(cache.covered)[: cache.tail_length]
-        treated = self._micro.run(View(offloaded.entries[newly:]), self._context)
-        return View(tail + treated.entries, treated.events)
+    def _micro_from(self, start: int) -> Events:
+        """Apply L2 to what L3 left from `start` on."""
+        return self._micro.follow(self._micro_place.change(self._offload.output, start)).events
 
     def _summary_entry(self, cache: SummaryCache, system: int) -> Entry:
         if self._summary is None or self._summary[0] is not cache:
             self._summary = (cache, cache.entry(system))
         return self._summary[1]
 
-    def _snipped(self, view: View, front: int, last_user: int | None) -> View:
-        """Apply L1; what stands in front of the conversation proper is never snipped."""
-        keep_head = max(self._settings.keep_head, front)
+    def _snipped(self, front: Entries, start: int, *, keep_head: int) -> Events:
+        """Let L1 choose what to cut from `front` and what L3 left from `start` on.
+
+        L2 changes neither order nor pairs, so that the choice holds for what L2 leaves as well.
+        What stands in front of the conversation proper is never snipped.
+        """
+        keep_head = max(self._settings.keep_head, keep_head)
         if keep_head != self._snip_tier.keep_head:
             longest = max(self._settings.max_messages, keep_head + 2)
             self._snip_tier = SnipMiddle(max_messages=longest, keep_head=keep_head)
-            self._snip = Stage(self._snip_tier)
-        snipped = self._snip.run(view, self._context)
-        if snipped is view:
-            return view
-        if last_user is not None:
-            snipped = _with_user(view, snipped, last_user)
-        return snipped if _gains(view, snipped) else view
+            self._snip = self._snip_tier.resume(self._context)
+            self._snip_place = _Place()
+        return self._snip.follow(self._snip_place.change(self._offload.output, start, front)).events
+
+    def _shown(self, pieces: Pieces, last_user: int | None) -> _Shown:
+        """Return the pieces without what L1 cuts, but with the user message at `last_user`."""
+        length = sum(map(len, pieces))
+        if self._snip.cut is None:
+            return _Shown(part(pieces, 0, length), is_snipped=False)
+        head, tail = self._snip.cut
+        kept: Entries = ()
+        if last_user is not None and head <= last_user < tail:
+            kept = part(pieces, last_user, last_user + 1)
+        marker = self._snip.marker()
+        if tail - head - len(kept) <= _FEW:
+            lost = (one.message for one in part(pieces, head, tail) if one not in kept)
+            if total_of(_TEXT, lost) < _TEXT.count(marker.message):
+                return _Shown(part(pieces, 0, length), is_snipped=False)
+        entries = (*part(pieces, 0, head), marker, *kept, *part(pieces, tail, length))
+        return _Shown(entries, is_snipped=True)
 
 
-def _gains(view: View, snipped: View) -> bool:
-    """Whether a snip is worth its marker: two or three messages may be all but empty."""
-    if len(view) - len(snipped) + 1 > 3:
-        return True
-    kept = set(map(id, snipped.entries))
-    lost = (entry.message for entry in view.entries if id(entry) not in kept)
-    written = (e.message for e in snipped.entries if e.origin.by == SnipMiddle.name)
-    return total_of(_TEXT, lost) >= total_of(_TEXT, written)
+class _Place:
+    """How far a pass has followed a list of entries that changes near its end."""
+
+    def __init__(self) -> None:
+        self._front: Entries = ()
+        self._start = 0
+        self._known = 0
+
+    def lose(self, same: int) -> None:
+        """Note that only `same` leading entries of the list are as they were."""
+        self._known = min(self._known, same)
+
+    def change(self, entries: Sequence[Entry], start: int, front: Entries = ()) -> Change:
+        """Return what a pass over `front` and `entries[start:]` has not seen yet."""
+        if (start, front) == (self._start, self._front) and start <= self._known:
+            change = Change(len(front) + self._known - start, tuple(entries[self._known :]))
+        else:
+            change = Change(0, (*front, *entries[start:]))
+        self._front, self._start, self._known = front, start, len(entries)
+        return change
 
 
-def _with_user(view: View, snipped: View, last_user: int) -> View:
-    """Put the last user message behind the marker if it was snipped; the view is one longer."""
-    whole = ((last_user, last_user + 1),)
-    if any(entry.origin.spans == whole for entry in snipped.entries):
-        return snipped
-    lost = next(entry for entry in reversed(view.entries) if entry.origin.spans == whole)
-    after = 1 + next(
-        at
-        for at, entry in enumerate(snipped.entries)
-        if any(start <= last_user < stop for start, stop in entry.origin.spans)
-    )
-    entries = (*snipped.entries[:after], lost, *snipped.entries[after:])
-    return View(entries, snipped.events)
+def part(pieces: Pieces, start: int, stop: int) -> Entries:
+    """Return a range of the joined pieces."""
+    found: list[Entry] = []
+    for piece in pieces:
+        found += piece[max(0, start) : max(0, stop)]
+        start, stop = start - len(piece), stop - len(piece)
+    return tuple(found)
 
 
-def leading_instructions(entries: Entries) -> int:
+def _view_of(shown: _Shown, events: Events, snipped: Events) -> View:
+    return View(shown.entries, events + snipped if shown.is_snipped else events)
+
+
+def leading_instructions(entries: Sequence[Entry]) -> int:
     """Return how many system and developer messages stand at the front."""
     for index, entry in enumerate(entries):
         if entry.message.role not in INSTRUCTION_ROLES:

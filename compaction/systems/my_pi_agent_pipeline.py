@@ -1,10 +1,11 @@
 """The compactor of my_pi_agent: the free layers, then one summary if the view is still over."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from compaction.history import Entries, History, View
+from compaction.history import Entries, Entry, History, View
 from compaction.llm import Steps, Usage
 from compaction.messages import Messages
 from compaction.strategy import CompactionEvent, Context, Request
@@ -17,7 +18,8 @@ from compaction.systems.my_pi_agent_layers import (
 )
 from compaction.systems.my_pi_agent_prompts import PROMPT_CHARS
 from compaction.tiers.file_ledger import FileLedger, Footprint, split_footprint
-from compaction.tiers.summarize import Split, Summarize
+from compaction.tiers.split import Split
+from compaction.tiers.summarize import Summarize
 from compaction.tokens import RunningTotal, total_of
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ class ContextCompacted:
 
 class _Now(NamedTuple):
     history: History
-    offloaded: View
+    offloaded: Sequence[Entry]
     """All of the history after L3."""
     view: View
     """What would be sent without a summary."""
@@ -121,7 +123,7 @@ class PiCompactor:
         if limit_tokens is None:
             return View.of(history)
         offloaded = self._layers.offloaded(history)
-        view = self._layers.view(history, offloaded, self.cache)
+        view = self._layers.view(history, self.cache)
         self._last_view_chars = self._running.total(view.entries)
         tokens = tokens_of(self._last_view_chars, self.ratio)
         if tokens <= limit_tokens and not manual:
@@ -159,7 +161,7 @@ class PiCompactor:
         return self._commit(now, event, cut, f"{text}\n\n{files}" if files else text)
 
     def _find_cut(
-        self, history: History, offloaded: View, tokens_before: int, *, manual: bool
+        self, history: History, offloaded: Sequence[Entry], tokens_before: int, *, manual: bool
     ) -> _Cut | None:
         """Return what to condense, or None if that is less than a summary costs.
 
@@ -167,16 +169,15 @@ class PiCompactor:
         the whole budget there is no room to wait for more, and only the prompt counts.
         """
         settings, limit_tokens = self._settings, self._settings.trigger_tokens or 0
-        entries = offloaded.entries
-        system = leading_instructions(entries)
+        system = leading_instructions(offloaded)
         again = settings.summary_input == "all" or self.cache is None
         first = system if again or self.cache is None else self.cache.covered
         if settings.cut == "after_user":
             printed = find_cut_as_printed(history.messages(), settings.tail_tokens)
             return None if printed is None or printed <= first else _Cut(first, printed)
-        sizes = [self._measure.count(entry.message) for entry in entries[first:]]
+        sizes = [self._measure.count(entry.message) for entry in offloaded[first:]]
         sums = [0, *accumulate(sizes)]
-        front_chars = total_of(self._measure, (entry.message for entry in entries[:system]))
+        front_chars = total_of(self._measure, (entry.message for entry in offloaded[:system]))
         cost_chars = PROMPT_CHARS
         if self.cache and tokens_before <= (settings.context_budget or 0):
             cost_chars += len(self.cache.summary)
@@ -198,7 +199,7 @@ class PiCompactor:
         )
         return None if found is None else _Cut(first, found)
 
-    def _subject(self, history: History, offloaded: View, cut: _Cut) -> Entries:
+    def _subject(self, history: History, offloaded: Sequence[Entry], cut: _Cut) -> Entries:
         """Return what the model is to read, the previous summary first.
 
         The messages as L3 leaves them; if that does not fit under the trigger, after L2 and L1.
@@ -206,7 +207,7 @@ class PiCompactor:
         previous = (self.cache.entry(cut.first),) if self.cache else ()
         if self._settings.summary_input == "all":
             return (*previous, *history.entries()[cut.first : cut.at])
-        view = View(offloaded.entries[cut.first : cut.at])
+        view = View(tuple(offloaded[cut.first : cut.at]))
         previous_chars = len(self.cache.summary) if self.cache else 0
         for tier in (self._settings.micro_tier(), self._settings.snip_tier()):
             chars = PROMPT_CHARS + previous_chars + total_of(self._measure, view.messages)
@@ -226,8 +227,8 @@ class PiCompactor:
     def _commit(self, now: _Now, event: CompactionEvent, cut: _Cut, summary: str) -> View:
         tail = now.history.messages(cut.at)
         cache = SummaryCache(summary, cut.at, len(tail))
-        after = self._layers.view(now.history, now.offloaded, cache)
-        condensed = now.offloaded.entries[cut.first : cut.at]
+        after = self._layers.view(now.history, cache)
+        condensed = now.offloaded[cut.first : cut.at]
         self._gainless_chars = 0
         if not self._is_smaller(now, after):
             self._gainless_chars = total_of(self._measure, (one.message for one in condensed))
@@ -238,7 +239,7 @@ class PiCompactor:
         self.pending_compaction = CompactionInfo(
             tokens_before=event.tokens_before or 0,
             tokens_after=tokens_of(total_of(self._measure, tail), self.ratio),
-            summarized_count=cut.at - leading_instructions(now.offloaded.entries),
+            summarized_count=cut.at - leading_instructions(now.offloaded),
             summary=summary,
             covered_count=cut.at,
             retained_tail=tail,

@@ -63,6 +63,17 @@ def applied(work: Pass, view: View) -> View:
     return View(tuple(work.output), (*view.events, *followed.events))
 
 
+class Untouched:
+    """A pass that changes nothing."""
+
+    def __init__(self) -> None:
+        self.output: list[Entry] = []
+
+    def follow(self, change: Change) -> Followed:
+        self.output[change.same :] = change.added
+        return Followed(change.same, ())
+
+
 class FoundResult(NamedTuple):
     """A tool result of a view."""
 
