@@ -145,6 +145,12 @@ def test_a_path_without_transcripts_is_named(command, tmp_path, make, expected):
     assert f"{path}: {expected}" in error
 
 
+def test_a_name_with_a_line_break_makes_no_second_line(command, tmp_path):
+    error = one_error(command("run", tmp_path / "a\nb \x1b[31m", "--out", tmp_path / "run"))
+
+    assert "a\\nb \\x1b[31m: no such file or folder" in error
+
+
 def test_a_damaged_file_in_a_folder_is_a_line_and_the_others_run(command, tmp_path):
     data = write_chats(tmp_path / "data", 2)
     (data / "cut.json").write_text(CHAT[:900])
