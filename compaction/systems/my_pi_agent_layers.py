@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _TEXT: Final = CharCounter()
+_JSON: Final = json.JSONEncoder(ensure_ascii=False)
 _SMALL_SNIP: Final = 8
 """With so few messages to snip, whether the marker pays is judged on what L1 itself sees."""
 _FEW: Final = 3
@@ -42,7 +43,7 @@ class RecordChars:
     def count(self, message: Message) -> int:
         counted = self._counted.get(message)
         if counted is None:
-            counted = len(json.dumps(record_of(message), ensure_ascii=False)) + len(", ")
+            counted = len(_JSON.encode(record_of(message))) + len(", ")
             self._counted[message] = counted
         return counted
 
