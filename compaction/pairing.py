@@ -36,7 +36,7 @@ class Pairing:
         index = self._length
         self._length += 1
         for call in message.tool_calls:
-            self._open[_call_key(call)].append((index, call))
+            self._open[call_key(call)].append((index, call))
         if message.is_result:
             waiting = self._open.get(result_key(message))
             if not waiting:
@@ -70,7 +70,7 @@ def result_key(message: Message) -> str:
     return f"id:{message.tool_call_id}"
 
 
-def _call_key(call: ToolCall) -> str:
+def call_key(call: ToolCall) -> str:
     return f"legacy:{call.name}" if call.kind == "legacy" else f"id:{call.call_id}"
 
 
@@ -111,7 +111,7 @@ def _needed_keys(tail: Sequence[Message]) -> set[str]:
     needed: set[str] = set()
     for message in tail:
         for call in message.tool_calls:
-            waiting[_call_key(call)] += 1
+            waiting[call_key(call)] += 1
         if message.is_result:
             key = result_key(message)
             if waiting[key] > 0:
@@ -141,7 +141,7 @@ def groups(messages: Sequence[Message]) -> list[tuple[int, int]]:
 
 
 def _keys_of(message: Message) -> set[str]:
-    return {_call_key(call) for call in message.tool_calls}
+    return {call_key(call) for call in message.tool_calls}
 
 
 def called_names(messages: Iterable[Message]) -> dict[str, str]:

@@ -176,7 +176,9 @@ class ModelTier(Protocol):
     @property
     def name(self) -> str: ...
 
-    def steps(self, view: View, context: Context) -> Steps[View]: ...
+    def steps(self, view: View, context: Context, *, focus: str | None = None) -> Steps[View]:
+        """Return the view after at most one model call; `focus` is what to give most room to."""
+        ...
 
 
 def parameters_of(strategy: object) -> Mapping[str, Any]:

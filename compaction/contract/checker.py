@@ -262,13 +262,18 @@ class Checker:
         if self._promises.keeps_last_user:
             last = history.last_user_position()
             if last is not None and not self._is_whole(last, history):
-                yield violation("last_user_is_kept", -1, f"message {last} is gone or changed")
+                yield violation(
+                    "last_user_is_kept", -1, f"message {last} is gone or changed", concerns=last
+                )
         if self._promises.keep_last_results:
             kept = history.result_positions()[-self._promises.keep_last_results :]
             for index in kept:
                 if not self._is_whole(index, history):
                     yield violation(
-                        "last_results_are_kept", -1, f"result {index} is gone or changed"
+                        "last_results_are_kept",
+                        -1,
+                        f"result {index} is gone or changed",
+                        concerns=index,
                     )
 
     def _is_whole(self, index: int, history: History) -> bool:

@@ -19,6 +19,8 @@ class Violation:
     pointer: str
     """JSON pointer into the view."""
     explanation: str
+    concerns: int | None = None
+    """Index in the history of the message that the fault is about, where the view has it not."""
 
 
 class Fault(NamedTuple):
@@ -66,9 +68,11 @@ def check_adjacent(asking: Entry, shown: list[Entry], view: View) -> Iterator[Fa
         yield Fault("results_stay_adjacent", shown[-1], "something was put between call and result")
 
 
-def violation(rule: str, position: int, explanation: str, field: str = "") -> Violation:
+def violation(
+    rule: str, position: int, explanation: str, field: str = "", *, concerns: int | None = None
+) -> Violation:
     pointer = f"/{position}{field}" if position >= 0 else ""
-    return Violation(rule, position, pointer, explanation)
+    return Violation(rule, position, pointer, explanation, concerns)
 
 
 def check_system(history: History, view: View) -> Iterator[Violation]:
@@ -78,7 +82,9 @@ def check_system(history: History, view: View) -> Iterator[Violation]:
             return
         if index >= len(view) or view.entries[index].message != message:
             position = index if index < len(view) else -1
-            yield violation("system_is_kept", position, f"message {index} is gone or changed")
+            yield violation(
+                "system_is_kept", position, f"message {index} is gone or changed", concerns=index
+            )
 
 
 def check_handles(

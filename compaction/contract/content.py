@@ -1,0 +1,151 @@
+"""What may become of a single message: its role, its arguments, its media, its reasoning.
+
+Pure functions of an entry that a strategy edited or wrote and of the history; nothing here looks
+at the neighbours in the view. What the original had wrong already is not reported.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from compaction.contract.faults import Fault
+from compaction.history import Entry, History
+from compaction.messages import INSTRUCTION_ROLES, Message, canonical_json
+
+SIGNED_FIELDS: Final = (
+    "encrypted_content",
+    "reasoning_details",
+    "reasoning_items",
+    "reasoning_opaque",
+    "signature",
+    "thinking_blocks",
+    "thinking_signature",
+)
+"""Where chat formats carry signed or encrypted reasoning.
+
+Source: OpenRouter `reasoning_details`, LiteLLM `thinking_blocks`, GitHub Copilot
+`reasoning_opaque`, Anthropic `signature`, OpenAI Responses `encrypted_content`.
+"""
+THINKING_PARTS: Final = ("thinking", "redacted_thinking", "reasoning")
+_SPLIT: Final = re.compile("[\ud800-\udfff\ufffd]")
+"""Half of a surrogate pair, or what a decoder writes where bytes of a character are missing."""
+
+
+def check_edited(entry: Entry, history: History) -> Iterator[Fault]:
+    """Check an entry that a strategy changed against the message it stands for."""
+    original, message = history[entry.origin.first], entry.message
+    if message.role != original.role:
+        yield Fault(
+            "roles_are_never_raised", entry, f"{original.role} became {message.role}", "/role"
+        )
+    yield from _check_shape(entry)
+    yield from _check_arguments(entry, original)
+    yield from _check_parts(entry, original)
+    yield from _check_text(entry, original.text)
+    yield from _check_reasoning(entry, original)
+
+
+def check_generated(entry: Entry, history: History) -> Iterator[Fault]:
+    """Check an entry that a strategy wrote."""
+    yield from _check_shape(entry)
+    yield from _check_arguments(entry, None)
+    sources = [history[index] for index in entry.origin.indices if index < len(history)]
+    yield from _check_text(entry, "".join(message.text for message in sources))
+    lower = [source for source in sources if source.role not in INSTRUCTION_ROLES]
+    if lower and entry.message.role in INSTRUCTION_ROLES:
+        yield Fault(
+            "roles_are_never_raised",
+            entry,
+            f"text of {lower[0].role} messages stands in a {entry.message.role} message",
+            "/role",
+        )
+
+
+def _check_shape(entry: Entry) -> Iterator[Fault]:
+    message = entry.message
+    if message.tool_calls and message.role != "assistant":
+        yield Fault(
+            "content_stays_legal", entry, f"a {message.role} message makes calls", "/tool_calls"
+        )
+    if message.tool_call_id is not None and message.role != "tool":
+        yield Fault(
+            "content_stays_legal", entry, f"a {message.role} message is a result", "/tool_call_id"
+        )
+
+
+def _check_arguments(entry: Entry, original: Message | None) -> Iterator[Fault]:
+    before = original.tool_calls if original is not None else ()
+    faulty_before = {call.call_id for call in before if not _is_object(call.arguments)}
+    for at, call in enumerate(entry.message.tool_calls):
+        if call.kind == "custom" or call in before or call.call_id in faulty_before:
+            continue
+        if not _is_object(call.arguments):
+            yield Fault(
+                "content_stays_legal",
+                entry,
+                f"the arguments of {call.name} are no JSON object",
+                f"/tool_calls/{at}",
+            )
+
+
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _check_parts(entry: Entry, original: Message) -> Iterator[Fault]:
+    if not isinstance(entry.message.content, tuple):
+        return
+    known = {part.raw for part in original.parts}
+    for at, part in enumerate(entry.message.content):
+        if part.kind in ("text", "refusal") or part.raw in known:
+            continue
+        raw = part.to_openai()
+        kind = raw.get("type") if isinstance(raw, dict) else None
+        is_thought = kind in THINKING_PARTS
+        yield Fault(
+            "reasoning_stays_intact" if is_thought else "content_stays_legal",
+            entry,
+            f"a part of type {kind} was changed; it may stay or go, nothing between",
+            f"/content/{at}",
+        )
+
+
+def _check_text(entry: Entry, original: str) -> Iterator[Fault]:
+    text = entry.message.text
+    if not text.isascii() and _SPLIT.search(text) and not _SPLIT.search(original):
+        yield Fault("content_stays_legal", entry, "a character was split in two", "/content")
+
+
+def _check_reasoning(entry: Entry, original: Message) -> Iterator[Fault]:
+    message = entry.message
+    signed, was_signed = _signed(message), _signed(original)
+    if message.reasoning is not None and message.reasoning != original.reasoning:
+        yield Fault("reasoning_stays_intact", entry, "the reasoning was changed", "/reasoning")
+    elif any(was_signed.get(key) != value for key, value in signed.items()):
+        yield Fault("reasoning_stays_intact", entry, "a signature was changed", "")
+    elif signed and message.reasoning is None and original.reasoning is not None:
+        yield Fault("reasoning_stays_intact", entry, "a signature is left without its text", "")
+
+
+def _signed(message: Message) -> dict[str, str]:
+    """Return field -> canonical JSON of the signed or encrypted reasoning of a message."""
+    if message.extra == "{}":
+        return {}
+    extra = json.loads(message.extra)
+    return {key: canonical_json(extra[key]) for key in SIGNED_FIELDS if extra.get(key) is not None}
+
+
+def has_lost_reasoning(message: Message, original: Message) -> bool:
+    """Whether reasoning or a signature that the original had is gone."""
+    thought = {part.raw for part in original.parts if _is_thought(part.to_openai())}
+    kept = {part.raw for part in message.parts}
+    lost_text = bool(original.reasoning) and message.reasoning is None
+    return lost_text or not thought <= kept or bool(set(_signed(original)) - set(_signed(message)))
+
+
+def _is_thought(raw: object) -> bool:
+    return isinstance(raw, dict) and raw.get("type") in THINKING_PARTS

@@ -1,0 +1,170 @@
+"""A strategy driven through one conversation: what it was asked, what it answered, what it cost.
+
+A drive is the raw material of the checks and experiments; nothing is judged here.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from compaction.contract.providers import Profile
+from compaction.errors import CompactionError, ModelError
+from compaction.history import History, Measure, View
+from compaction.llm import ChatModel, ModelCall, ModelReply, Usage, run_steps
+from compaction.messages import Message, Messages
+from compaction.store import MemoryStore
+from compaction.strategy import Compactor, Context, Request, Strategy
+
+CHARS_PER_TOKEN: Final = 4
+OUTPUT_TOKENS: Final = 50
+"""What each request of a drive is said to have answered."""
+MAX_CALLS: Final = 64
+"""Model calls of one request; whoever makes more does not end."""
+
+
+class RequestChars:
+    """Characters as a request has them: text, reasoning, calls, media at a flat size, framing."""
+
+    name = "request_chars"
+    _MEDIA: Final = 3_000
+    _FRAMING: Final = 12
+
+    def count_text(self, text: str) -> int:
+        return len(text)
+
+    def count(self, message: Message) -> int:
+        size = self._FRAMING + len(message.reasoning or "")
+        size += sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
+        if not isinstance(message.content, tuple):
+            return size + len(message.content or "")
+        plain = ("text", "refusal")
+        media = sum(part.kind not in plain for part in message.content)
+        return size + len(message.text) + self._MEDIA * media
+
+
+class TooManyCallsError(Exception):
+    """A compactor went on asking its model for one and the same request."""
+
+
+@dataclass
+class Recorder:
+    """A model that remembers what it was asked and answered since `clear`."""
+
+    model: ChatModel
+    calls: list[ModelCall] = field(default_factory=list)
+    outcomes: list[ModelReply | ModelError] = field(default_factory=list)
+
+    def answer(self, call: ModelCall) -> ModelReply:
+        if len(self.calls) >= MAX_CALLS:
+            raise TooManyCallsError(f"more than {MAX_CALLS} model calls for one request")
+        self.calls.append(call)
+        try:
+            reply = self.model.complete(call)
+        except ModelError as error:
+            self.outcomes.append(error)
+            raise
+        self.outcomes.append(reply)
+        return reply
+
+    def clear(self) -> None:
+        self.calls, self.outcomes = [], []
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One request."""
+
+    number: int
+    history: History
+    view: View
+    twin: View | None
+    calls: tuple[ModelCall, ...]
+    outcomes: tuple[ModelReply | ModelError, ...]
+    compactor: Compactor
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A strategy, a conversation, and what is the same in all drives through it."""
+
+    strategy: Strategy
+    messages: Messages
+    positions: tuple[int, ...]
+    """Lengths of the history at each request, ascending."""
+    model: ChatModel
+    profile: Profile
+    counter: Measure = field(default_factory=RequestChars)
+
+    def start(self) -> Compactor:
+        return self.strategy.start(Context(self.counter, MemoryStore()))
+
+    def drive(
+        self,
+        model: ChatModel | None = None,
+        *,
+        with_twin: bool = False,
+        extra_tokens: int = 0,
+        messages: Sequence[Message] | None = None,
+        positions: Sequence[int] | None = None,
+    ) -> Iterator[Step]:
+        """Yield a step per request; usage is the size of the view and `extra_tokens`."""
+        whole = History(self.messages if messages is None else messages)
+        recorder = Recorder(model or self.model)
+        compactor = self.start()
+        twin = self.start() if with_twin else None
+        for number, length in enumerate(self.positions if positions is None else positions):
+            history, request = whole.prefix(length), Request(number)
+            recorder.clear()
+            view = run_steps(compactor.steps(history, request), recorder.answer)
+            again = None
+            if twin is not None:
+                answer = _replayed(recorder.outcomes, recorder.model)
+                again = run_steps(twin.steps(history, request), answer)
+            step = Step(
+                number,
+                history,
+                view,
+                again,
+                tuple(recorder.calls),
+                tuple(recorder.outcomes),
+                compactor,
+            )
+            yield step
+            for each in (compactor, twin):
+                if each is not None:
+                    each.record_usage(self.usage(view, extra_tokens))
+
+    def usage(self, view: View, extra_tokens: int = 0) -> Usage:
+        return Usage(self.size(view) // CHARS_PER_TOKEN + extra_tokens, OUTPUT_TOKENS)
+
+    def size(self, view: View) -> int:
+        return sum(self.counter.count(entry.message) for entry in view.entries)
+
+
+def _replayed(
+    outcomes: Sequence[ModelReply | ModelError], model: ChatModel
+) -> Callable[[ModelCall], ModelReply]:
+    """Answer with what the first compactor got; the model itself answers what comes after."""
+    waiting = iter(tuple(outcomes))
+
+    def answer(call: ModelCall) -> ModelReply:
+        outcome = next(waiting, None)
+        if isinstance(outcome, ModelError):
+            raise outcome
+        return model.complete(call) if outcome is None else outcome
+
+    return answer
+
+
+def request_positions(messages: Messages) -> tuple[int, ...]:
+    """Return where a model is asked: before each assistant message, and at the end."""
+    asked = [at for at, message in enumerate(messages) if at and message.role == "assistant"]
+    return (*asked, len(messages))
+
+
+def describe(error: BaseException) -> str:
+    """Return an error in one line, with its kind unless it is one of ours."""
+    text = (str(error).splitlines() or [""])[0]
+    if isinstance(error, CompactionError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
