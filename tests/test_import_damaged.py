@@ -20,6 +20,9 @@ SOUND = sorted(
     for folder in (
         *("claude_code", "openai_chat", "tau_bench", "vcr_cassette"),
         *("codex", "pi", "gemini_cli", "copilot_cli", "cline", "opencode"),
+        *("inspect_ai", "swe_agent", "mini_swe_agent", "openhands", "openhands_sdk", "atif"),
+        *("langchain", "langfuse_otel", "google_adk", "openai_responses", "anthropic_messages"),
+        *("sharegpt", "bfcl_memory", "locomo", "longmemeval"),
     )
     for path in (FIXTURES / folder).iterdir()
     if path.name not in ("truncated.json", "unknown_role.json", "no_model.yaml")

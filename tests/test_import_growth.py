@@ -48,7 +48,70 @@ def opencode_lines(n):
     return [json.dumps({**document, "messages": messages})]
 
 
-MAKERS = [codex_lines, pi_lines, gemini_lines, copilot_lines, cline_lines, opencode_lines]
+def document(name):
+    return json.loads((FIXTURES / name).read_text())
+
+
+def swe_agent_lines(n):
+    run = document("swe_agent/calls.traj")
+    return [json.dumps({**run, "history": [*run["history"][:2], *run["history"][2:4] * n]})]
+
+
+def openhands_lines(n):
+    run = json.loads((FIXTURES / "openhands" / "output.jsonl").read_text().split("\n")[0])
+    events = []
+    for i in range(n):
+        for event in json.loads(json.dumps(run["history"][9:11])):
+            event["id"] = len(events)
+            event["tool_call_metadata"]["model_response"]["id"] = f"gen-{i}"
+            events.append(event)
+    return [json.dumps({**run, "history": events})]
+
+
+def openhands_sdk_lines(n):
+    lines = (FIXTURES / "openhands_sdk" / "events.jsonl").read_text().split("\n")
+    repeated = []
+    for i in range(n):
+        for line in lines[7:9]:
+            event = json.loads(line)
+            repeated.append({**event, "id": f"{i}-{event['id']}", "llm_response_id": f"r{i}"})
+        state = json.loads(lines[7 - 1])
+        repeated.append({**state, "timestamp": f"2026-01-02T04:{i // 60 % 60:02}:{i % 60:02}"})
+    return [json.dumps(event) for event in repeated]
+
+
+def partial_trace_lines(n):
+    trace = document("langfuse_otel/last_input_only.json")
+    span, first, *turns = trace["observations"]
+    repeated = [{**o, "id": f"{i}-{o['id']}"} for i in range(n) for o in (turns[0], turns[3])]
+    return [json.dumps({**trace, "observations": [span, first, *repeated]})]
+
+
+def google_adk_lines(n):
+    session = document("google_adk/session.json")
+    return [json.dumps({**session, "events": session["events"][2:4] * n})]
+
+
+def sharegpt_lines(n):
+    row = document("sharegpt/turns.json")[0]
+    return [json.dumps([{**row, "conversations": row["conversations"][:3] * n}])]
+
+
+def responses_lines(n):
+    items = document("openai_responses/items.json")
+    return [json.dumps({"model": "m", "input": [items[0], items[6]] * n})]
+
+
+def atif_lines(n):
+    run = document("atif/trajectory.json")
+    return [json.dumps({**run, "steps": run["steps"][3:4] * n})]
+
+
+MAKERS = [
+    *(codex_lines, pi_lines, gemini_lines, copilot_lines, cline_lines, opencode_lines),
+    *(swe_agent_lines, openhands_lines, openhands_sdk_lines, partial_trace_lines, atif_lines),
+    *(google_adk_lines, sharegpt_lines, responses_lines),
+]
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from compaction.errors import TranscriptError
-from evals.importers.files import UnknownFormatError
+from evals.importers import openai_chat
+from evals.importers.files import head_of
 from evals.loading import load_file
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -95,8 +96,15 @@ def test_other_formats_are_not_taken_for_chat(tmp_path, document):
     path = tmp_path / "file.json"
     path.write_text(json.dumps(document, indent=1))
 
-    with pytest.raises(UnknownFormatError):
-        load_file(path)
+    assert not openai_chat.matches(head_of(path, "file.json"))
+
+
+def test_rows_of_a_list_on_one_line_are_conversations(tmp_path):
+    rows = [{"messages": [{"role": "user", "content": text}]} for text in "ab"]
+    path = tmp_path / "file.json"
+    path.write_text(json.dumps(rows))
+
+    assert [t.messages[0].text for t in load_file(path)] == ["a", "b"]
 
 
 def test_tau_runs_are_named_by_task_and_trial():

@@ -36,7 +36,7 @@ MESSAGES_LOOKED_AT: Final = 200
 def matches(head: Head) -> bool:
     values = list(head.values[:3])
     first = values[0] if values else None
-    if head.layout == "document" and isinstance(first, list) and not _is_history(first):
+    if isinstance(first, list) and not _is_history(first):
         values = first[:3]
     if head.layout == "lines" and _is_history(list(head.values)):
         return True
@@ -90,7 +90,7 @@ def _is_history(value: JsonValue) -> bool:
 
 def _has_block(message: Json) -> bool:
     return any(
-        block.get("type") in BLOCK_TYPES and "value" not in block
+        str(block.get("type")) in BLOCK_TYPES and "value" not in block
         for block in objects(message.get("content"))
     )
 

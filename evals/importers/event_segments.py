@@ -3,7 +3,7 @@
 Shared by both OpenHands layouts: what a condensation forgets and where its summary goes.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from compaction.llm import Usage
 from compaction.messages import Json, messages_from_openai
@@ -27,12 +27,10 @@ class EventLog:
 
     def __init__(self) -> None:
         self.current: list[Sent] = []
-        self._done: list[Segment] = []
+        self._done: list[tuple[list[Sent], RecordedCompaction | None]] = []
         self._opened_by: RecordedCompaction | None = None
 
-    def condense(
-        self, forgotten: set[object], summary: str | None, *, tokens_before: int | None = None
-    ) -> bool:
+    def condense(self, forgotten: set[object], summary: str | None) -> bool:
         """Start a segment without the forgotten events, the summary in their place.
 
         Returns:
@@ -41,19 +39,12 @@ class EventLog:
         hit = [i for i, sent in enumerate(self.current) if sent.event_ids & forgotten]
         if not hit:
             return False
-        before = next((s.usage for s in reversed(self.current) if s.usage), None)
-        self._done.append(self._closed())
-        kept = [sent for sent in self.current if not sent.event_ids & forgotten]
+        self._done.append((self.current, self._opened_by))
+        kept = [replace(s, is_request=False) for s in self.current if not s.event_ids & forgotten]
         at = hit[0]
         note = [Sent({"role": "user", "content": summary})] if summary else []
         self.current = _paired([*kept[:at], *note, *kept[at:]])
-        for sent in self.current:
-            sent.is_request = False
-        self._opened_by = RecordedCompaction(
-            "full",
-            tokens_before=tokens_before or (before.input_tokens if before else None),
-            summary=summary,
-        )
+        self._opened_by = RecordedCompaction("full", summary=summary)
         return True
 
     def segments(self) -> tuple[Segment, ...]:
@@ -62,19 +53,26 @@ class EventLog:
         Raises:
             MessageError: an event does not make a message.
         """
-        return (*self._done, self._closed())
+        segments: list[Segment] = []
+        used: Usage | None = None
+        for listed, opened_by in (*self._done, (self.current, self._opened_by)):
+            if opened_by and used:
+                opened_by = replace(opened_by, tokens_before=used.input_tokens)
+            segments.append(_segment(listed, opened_by))
+            used = next((sent.usage for sent in reversed(listed) if sent.usage), None)
+        return tuple(segments)
 
-    def _closed(self) -> Segment:
-        requests = tuple(
-            RecordedRequest(position, sent.time, sent.model, sent.usage)
-            for position, sent in enumerate(self.current)
-            if sent.is_request
-        )
-        messages = messages_from_openai([sent.message for sent in self.current])
-        return Segment(messages, requests, self._opened_by)
+
+def _segment(listed: list[Sent], opened_by: RecordedCompaction | None) -> Segment:
+    requests = tuple(
+        RecordedRequest(position, sent.time, sent.model, sent.usage)
+        for position, sent in enumerate(listed)
+        if sent.is_request
+    )
+    return Segment(messages_from_openai([sent.message for sent in listed]), requests, opened_by)
 
 
 def _paired(listed: list[Sent]) -> list[Sent]:
     """Leave out results whose call was forgotten, as OpenHands does."""
-    made = {call["id"] for sent in listed for call in sent.message.get("tool_calls") or ()}
+    made = {str(call.get("id")) for sent in listed for call in sent.message.get("tool_calls") or ()}
     return [s for s in listed if s.message["role"] != "tool" or s.message["tool_call_id"] in made]

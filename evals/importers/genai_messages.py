@@ -118,7 +118,7 @@ def _part(part: JsonValue) -> JsonValue:
 
 def _of_chat(role: str, item: Json, open_calls: OpenCalls) -> list[Json]:
     content = item.get("content")
-    if any(block.get("type") in ANTHROPIC_TYPES for block in objects(content)):
+    if any(str(block.get("type")) in ANTHROPIC_TYPES for block in objects(content)):
         if role == "assistant":
             return [anthropic_blocks.assistant_message(content)]
         return anthropic_blocks.user_messages(content)

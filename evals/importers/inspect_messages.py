@@ -124,7 +124,8 @@ class Memo:
         """Return what a model event sent, wherever the log keeps it."""
         listed = event.get("input")
         given = list(listed) if isinstance(listed, list) else []
-        for span in event.get("input_refs") or []:
+        spans = event.get("input_refs")
+        for span in spans if isinstance(spans, list) else []:
             if not (isinstance(span, list) and len(span) == 2 and all(map(_is_index, span))):
                 raise MessageError("input_refs must hold pairs of numbers")
             given += self._pool[span[0] : span[1]]

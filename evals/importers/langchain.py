@@ -31,7 +31,7 @@ _Found = tuple[str, str, list[JsonValue]]
 def matches(head: Head) -> bool:
     values = list(head.values[:3])
     first = values[0] if values else None
-    if head.layout == "document" and isinstance(first, list) and not _is_history(first):
+    if isinstance(first, list) and not _is_history(first):
         values = first[:3]
     if head.layout == "lines" and _is_history(list(head.values)):
         return True

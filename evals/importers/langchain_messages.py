@@ -70,8 +70,8 @@ def message(raw: JsonValue) -> Json | None:
     blocks = given if isinstance(given, list) else []
     calls = [_call(call, i) for i, call in enumerate(objects(fields.get("tool_calls")))]
     further = mapping(fields.get("additional_kwargs"))
-    if not calls and objects(further.get("tool_calls")):
-        calls = objects(further.get("tool_calls"))
+    if not calls:
+        calls = [_older_call(call, i) for i, call in enumerate(objects(further.get("tool_calls")))]
     hidden = (*CALL_BLOCKS, *REASONING_BLOCKS) if calls else REASONING_BLOCKS
     parts = [_part(block) for block in blocks if _kind(block) not in hidden]
     converted: Json = {"role": role, "content": plain(parts) if blocks else given}
@@ -132,6 +132,13 @@ def _split(raw: JsonValue) -> tuple[str, Json]:
 def _call(raw: Json, index: int) -> Json:
     call_id = text(raw.get("id")) or f"call_{index}"
     return function_call(call_id, raw.get("name"), raw.get("args"))
+
+
+def _older_call(raw: Json, index: int) -> Json:
+    """Convert a call as the provider's API has it."""
+    inner = mapping(raw.get("function"))
+    call_id = text(raw.get("id")) or f"call_{index}"
+    return function_call(call_id, inner.get("name"), inner.get("arguments"))
 
 
 def _kind(block: JsonValue) -> str:

@@ -40,10 +40,9 @@ class _Body(NamedTuple):
 
 
 def matches(head: Head) -> bool:
+    first = head.values[0] if head.values else None
     return any(_is_conversation(value) or _is_message(value) for value in head.values[:3]) or (
-        head.layout == "document"
-        and isinstance(head.values[0], list)
-        and any(_is_conversation(value) for value in head.values[0][:3])
+        isinstance(first, list) and any(_is_conversation(value) for value in first[:3])
     )
 
 
@@ -111,6 +110,8 @@ def _bodies(path: Path, source: str, report: Report) -> Iterator[_Body]:
             loose.append(value)
         elif _is_conversation(value):
             yield _body(value, f"{source}:{line}", f"line {line}")
+        elif isinstance(value, list) and any(map(_is_conversation, value)):
+            yield from _of_document(value, f"{source}:{line}")
         else:
             report.add(f"line {line}", "neither a message nor a conversation")
     if loose:

@@ -49,7 +49,7 @@ RESPONSE_OBJECTS: Final = ("response", "response.compaction")
 def matches(head: Head) -> bool:
     values = list(head.values[:3])
     first = values[0] if values else None
-    if head.layout == "document" and isinstance(first, list) and not _is_items(first):
+    if isinstance(first, list) and not _is_items(first):
         values = first[:3]
     if head.layout == "lines" and _is_items(list(head.values)):
         return True
@@ -111,7 +111,9 @@ def _conversation(body: Body, source: str, name: str) -> Transcript:
     given = request.get("instructions")
     system = messages_from_openai([{"role": "system", "content": given}] if given else [])
     items = request.get("input")
-    messages = _messages(items if isinstance(items, list) else [items], body.where)
+    if isinstance(items, str):
+        items = [{"role": "user", "content": items}]
+    messages = _messages(items if isinstance(items, list) else [], body.where)
     if not messages:
         raise TranscriptError(f"{body.where}: no items in the request; name another file")
     answers = [RecordedRequest(i) for i, m in enumerate(messages) if m.role == "assistant"]

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from compaction.errors import TranscriptError
+from compaction.errors import MessageError, TranscriptError
 from compaction.messages import Json
 from evals.importers.fields import mapping, objects, text
 from evals.importers.files import Head, JsonValue, UnknownFormatError
@@ -92,7 +92,7 @@ def _transcript(run: _Run, name: str, source: str, of_file: Report | None) -> Tr
         reader.add(event, index)
     try:
         segments = reader.segments()
-    except ValueError as error:
+    except MessageError as error:
         reason = f"{run.where}: not understood ({error}); export the run again"
         raise TranscriptError(reason) from error
     if not any(segment.messages for segment in segments):

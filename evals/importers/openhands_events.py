@@ -32,6 +32,8 @@ SILENT: Final = frozenset(
     }
 )
 """Actions and observations that steer the program; the model never sees them."""
+CLIENT_FIELDS: Final = ("function_call", "audio", "tool_calls")
+"""Of a response's message; calls are added again without their index."""
 
 
 class EventReader:
@@ -199,7 +201,7 @@ def _logged(message: Json) -> Json | None:
     """Return a response's message without the fields that only a client adds."""
     if message.get("role") != "assistant":
         return None
-    kept = {k: v for k, v in message.items() if k not in ("function_call", "audio") and v}
+    kept = {k: v for k, v in message.items() if k not in CLIENT_FIELDS and v}
     calls = objects(message.get("tool_calls"))
     if calls:
         kept["tool_calls"] = [{k: v for k, v in call.items() if k != "index"} for call in calls]

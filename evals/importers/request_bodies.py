@@ -14,11 +14,12 @@ from compaction.errors import MessageError, TranscriptError
 from compaction.messages import Json
 from evals.cassettes import Interaction
 from evals.importers.exchanges import Exchange, MessageMemo, exchange_of
-from evals.importers.fields import first_text, mapping
+from evals.importers.fields import mapping
 from evals.importers.files import JsonValue, head_of, read_document
 from evals.importers.jsonl import read_records
 from evals.importers.logged_calls import Origin, transcripts_of_calls
 from evals.importers.reports import Report, unique_names
+from evals.importers.usages import unix_seconds
 from evals.transcripts import Transcript
 
 TIME_KEYS: Final = ("timestamp", "created_at", "time", "start_time")
@@ -32,6 +33,7 @@ class Body(NamedTuple):
     request: Json
     response: Json
     """Empty if none was logged."""
+    time: float | None = None
 
 
 BuildOne = Callable[[Body, str, str], Transcript]
@@ -51,7 +53,9 @@ def body_of(where: str, value: Json) -> Body:
     """Split a logged value into request and answer."""
     request = value.get("request")
     inner = request if isinstance(request, dict) else value
-    return Body(where, inner, mapping(value.get("response")))
+    times = (raw.get(key) for raw in (value, inner) for key in TIME_KEYS)
+    time = next((seconds for raw in times if (seconds := unix_seconds(raw)) is not None), None)
+    return Body(where, inner, mapping(value.get("response")), time)
 
 
 def read_bodies(
@@ -103,7 +107,8 @@ def _exchange(body: Body, index: int, path_end: str) -> Exchange | str:
         request_body=body.request,
         response_status=200,
         response_body=json.dumps(body.response),
-        recorded_at=first_text(body.request, *TIME_KEYS),
     )
     found = exchange_of(interaction, index, MessageMemo())
-    return found if isinstance(found, Exchange) else found.reason
+    if not isinstance(found, Exchange):
+        return found.reason
+    return found if body.time is None else replace(found, time=body.time)

@@ -51,7 +51,7 @@ NAME_KEYS: Final = ("id", "conversation_id", "name", "hash")
 
 def matches(head: Head) -> bool:
     values = list(head.values[:3])
-    if head.layout == "document" and isinstance(values[0], list):
+    if values and isinstance(values[0], list):
         values = values[0][:3]
     return any(_turns(value) is not None for value in values)
 

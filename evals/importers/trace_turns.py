@@ -4,7 +4,8 @@ The parent span has the instructions and the prompt; each call adds its answer, 
 between them the results. Every call is a request, as the log has it.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
 
 from compaction.errors import MessageError
 from compaction.messages import Json, canonical_json, messages_from_openai
@@ -24,13 +25,13 @@ def conversation_below(
     where = f"observation {parent.id if parent else None}"
     listed = _opening(parent, calls[0])
     requests: list[RecordedRequest] = []
-    waiting: list[Json] = []
+    waiting = _Waiting()
     for observation in members:
         answer = _answer(observation) if observation.is_model_call else None
         if answer is not None:
             requests.append(_request(observation, len(listed)))
             listed.append(answer)
-            waiting += answer.get("tool_calls") or []
+            waiting.add(answer.get("tool_calls") or ())
         elif observation.is_model_call:
             report.add(f"observation {observation.id}", "a model call without an answer")
         else:
@@ -83,18 +84,44 @@ def _request(observation: Observation, position: int) -> RecordedRequest:
     return RecordedRequest(position, observation.time or None, observation.model, observation.usage)
 
 
-def _result(observation: Observation, waiting: list[Json]) -> list[Json]:
-    """Return the result of the call that a tool span ran, and take the call off the list."""
-    given = mapping(observation.input)
-    arguments = canonical_json(given.get("input", given))
-    call_id = observation.attributes.get("gen_ai.tool.call.id")
-    named = [call for call in waiting if call["function"]["name"] == observation.name]
-    same = [c for c in named if canonical_json(parsed(c["function"]["arguments"])) == arguments]
-    by_id = [call for call in waiting if call["id"] == call_id]
-    found = next(iter([*by_id, *same, *named]), None)
-    if found is None:
+def _result(observation: Observation, waiting: "_Waiting") -> list[Json]:
+    """Return the result of the call that a tool span ran."""
+    call_id = waiting.taken_by(observation)
+    if call_id is None:
         return []
-    waiting.remove(found)
     output = observation.output
     content = output.get("content", output) if isinstance(output, dict) else output
-    return [result(found["id"], content if isinstance(content, list) else as_text(content))]
+    return [result(call_id, content if isinstance(content, list) else as_text(content))]
+
+
+class _Waiting:
+    """Calls without a result, found by id, by name and arguments, or by name alone, in order."""
+
+    def __init__(self) -> None:
+        self._by_key: defaultdict[tuple[str, ...], deque[int]] = defaultdict(deque)
+        self._ids: list[str] = []
+        self._taken: set[int] = set()
+
+    def add(self, calls: Iterable[Json]) -> None:
+        for call in calls:
+            call_id, function = as_text(call.get("id")), mapping(call.get("function"))
+            name = as_text(function.get("name"))
+            arguments = canonical_json(parsed(function.get("arguments")))
+            for key in (("id", call_id), ("call", name, arguments), ("name", name)):
+                self._by_key[key].append(len(self._ids))
+            self._ids.append(call_id)
+
+    def taken_by(self, observation: Observation) -> str | None:
+        """Take the call that a tool span answers off the list and return its id."""
+        given = mapping(observation.input)
+        arguments = canonical_json(given.get("input", given))
+        call_id = as_text(observation.attributes.get("gen_ai.tool.call.id"))
+        name = observation.name
+        for key in (("id", call_id), ("call", name, arguments), ("name", name)):
+            found = self._by_key[key]
+            while found:
+                number = found.popleft()
+                if number not in self._taken:
+                    self._taken.add(number)
+                    return self._ids[number]
+        return None
