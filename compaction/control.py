@@ -111,10 +111,15 @@ class PipelineCompactor:
         self._returned_size = 0
         self._last_time: float | None = None
         self._forced = False
+        self._focus: str | None = None
 
     def force(self) -> None:
         """Compact before the next request whatever the trigger says."""
-        self._forced = True
+        self.request_compaction(None)
+
+    def request_compaction(self, focus: str | None) -> None:
+        """Compact as after `force`; a summary then gives `focus` most room. The latest counts."""
+        self._forced, self._focus = True, focus or self._focus
 
     def steps(self, history: History, request: Request) -> Steps[View]:
         view = View(self._kept + history.entries(self._seen))
@@ -125,7 +130,8 @@ class PipelineCompactor:
         reason = self._pipeline.trigger.fires(situation) or ("manual" if self._forced else None)
         if reason is not None:
             view = yield from self._run(situation, reason)
-        self._kept, self._seen, self._forced = view.entries, len(history), False
+        self._kept, self._seen = view.entries, len(history)
+        self._forced, self._focus = False, None
         self._returned_size = self._total(view, self._context.counter)
         return view
 
@@ -149,7 +155,7 @@ class PipelineCompactor:
             if stage is not None:
                 after = stage.run(view, self._context)
             elif _asks(bare):
-                after = yield from bare.steps(view, self._context)
+                after = yield from bare.steps(view, self._context, focus=self._focus)
             before, made = situation, len(view.events)
             situation = self._situation(after, situation.request, situation.idle_seconds)
             events = tuple(

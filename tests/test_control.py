@@ -300,6 +300,21 @@ def test_a_forced_compaction_runs_once_without_its_trigger():
     assert later.messages[-1].text == PADDING
 
 
+def test_the_focus_of_a_requested_compaction_reaches_the_next_summary_and_no_later_one():
+    summarize = Summarize(keep_tail_messages=0)
+    compactor = Pipeline(name="p", tiers=(summarize,), trigger=Count(9)).start(context())
+    history = History(run_of(4))
+    model = ScriptedChat([ModelReply("first summary"), ModelReply("second summary")])
+    compactor.request_compaction("the ports")
+    compactor.request_compaction(None)
+    requested = drive(compactor.steps(history.prefix(5), Request(0)), model)
+    later = drive(compactor.steps(history.extended(run_of(4)), Request(1)), model)
+
+    assert [event.trigger for event in requested.events] == ["manual"]
+    assert [event.trigger for event in later.events] == ["messages 14 > 9"]
+    assert [call.focus for call in model.calls] == ["the ports", None]
+
+
 def test_counts_are_scaled_by_reported_usage_only_if_asked():
     tiers = (ClearToolResults(keep_last_results=0, placeholder="[c]"),)
     history = History(run_of(2))
