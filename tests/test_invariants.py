@@ -502,3 +502,46 @@ def test_a_request_costs_as_many_steps_late_in_a_long_conversation_as_early():
     assert len(messages) == 22_003
     assert made[104] == made[11_002] == made[22_002]
     assert made[104] < 150
+
+
+def test_a_result_that_goes_back_behind_its_call_is_no_fault_any_more():
+    checker, history = Checker(Promises()), History(CONVERSATION)
+    swapped = changed(lambda e: e.insert(5, e.pop(6)))
+
+    found = [
+        {item.rule for item in checker.see(history, view)}
+        for view in (View.of(history), swapped, View.of(history))
+    ]
+
+    assert found == [set(), {"order_is_kept", "calls_stay_paired", "results_stay_adjacent"}, set()]
+
+
+def test_a_difference_that_arose_while_no_twin_was_shown_is_named_when_one_is():
+    checker, history = Checker(Promises()), History(CONVERSATION)
+    view, other = View.of(history), changed(lambda e: clear(e, 3))
+
+    found = [
+        [item.position for item in checker.see(history, seen, twin=twin)]
+        for seen, twin in ((view, view), (other, None), (other, view))
+    ]
+
+    assert found == [[], [], [3]]
+
+
+def test_an_instruction_beyond_the_end_of_the_view_has_no_place_in_it():
+    history = History([Message("system", "one"), Message("developer", "two")])
+
+    found = Checker(EVERYTHING).see(history, View(history.entries()[:1]))
+
+    assert [(item.rule, item.position, item.pointer) for item in found] == [
+        ("system_is_kept", -1, "")
+    ]
+
+
+def test_a_result_that_also_stands_before_its_call_is_named_there():
+    view = changed(lambda e: e.insert(2, e[6]))
+
+    found = Checker(EVERYTHING).see(History(CONVERSATION), view)
+
+    places = {(item.rule, item.pointer) for item in found}
+    assert {("calls_stay_paired", "/2/tool_call_id"), ("nothing_stands_twice", "/7")} <= places
