@@ -52,6 +52,18 @@ def test_a_compaction_replaces_the_events_of_its_time_range():
     assert [r.position for r in after.requests] == [2]
 
 
+def test_an_answer_that_a_compaction_keeps_is_not_counted_again(tmp_path):
+    document = json.loads(SESSION.read_text())
+    document["events"][6]["actions"]["compaction"]["end_timestamp"] = 1767323004.0
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(document))
+
+    (session,) = load_file(path)
+
+    assert shape(session) == [(5, 2), (4, 1)]
+    assert session.segments[1].messages[1].text == "It is 8443."
+
+
 def test_partial_and_empty_events_are_reported():
     (session,) = load_file(SESSION)
 

@@ -59,6 +59,19 @@ def test_a_condensation_drops_events_and_puts_the_summary_in_their_place():
     assert [r.position for r in after.requests] == [6]
 
 
+@pytest.mark.parametrize("forgotten", [[4], [6]])
+def test_an_answer_is_forgotten_with_any_of_its_events_and_its_results_go_with_it(
+    tmp_path, forgotten
+):
+    run = json.loads((FIXTURES / "openhands" / "output.jsonl").read_text().split("\n")[0])
+    run["history"][11]["args"]["forgotten_event_ids"] = forgotten
+
+    (read,) = load_file(write_lines(tmp_path / "o.jsonl", [run]))
+
+    assert shape(read) == [(8, 2), (8, 1)]
+    assert unexpected(read) == {}
+
+
 def test_what_steers_the_program_is_reported_and_not_sent():
     run, _ = runs()
 
@@ -96,6 +109,18 @@ def test_sdk_usage_is_the_difference_of_running_totals():
     assert (second.usage.input_tokens, second.usage.output_tokens) == (500, 20)
     assert second.model == "m-1"
     assert run.segments[1].requests[0].usage is None
+
+
+def test_sdk_totals_of_other_calls_are_given_to_nobody(tmp_path):
+    lines = (FIXTURES / "openhands_sdk" / "events.jsonl").read_text().splitlines()
+    events = [json.loads(line) for line in lines]
+    stray = json.loads(lines[2].replace("04:05.0", "04:20.0").replace("400", "450"))
+    events.insert(7, stray)
+
+    (run,) = load_file(write_lines(tmp_path / "e.jsonl", events))
+
+    inputs = [request.usage.input_tokens for request in run.segments[0].requests]
+    assert inputs == [400, 450]
 
 
 def test_an_sdk_condensation_opens_a_segment():

@@ -43,12 +43,10 @@ class Observation:
 
 
 def observations_of(value: JsonValue) -> list[Observation]:
-    """Return the observations of a logged value by start time; none if it is no trace."""
+    """Return the observations of a logged value, in its order; none if it is no trace."""
     if isinstance(value, dict) and isinstance(value.get("resourceSpans"), list):
-        found = [_of_span(span) for span in _spans(value)]
-    else:
-        found = [_of_langfuse(raw) for raw in _listed(value)]
-    return sorted(found, key=lambda observation: observation.time)
+        return [_of_span(span) for span in _spans(value)]
+    return [_of_langfuse(raw) for raw in _listed(value)]
 
 
 def is_observation(raw: JsonValue) -> bool:

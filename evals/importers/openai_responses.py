@@ -78,12 +78,8 @@ def read(path: Path, source: str) -> Iterator[Transcript]:
             f"{source}: a response without the request that it answers; log the request too"
         )
     first, *others = read_bodies(bodies, "/responses", FORMAT, source, _conversation)
-    yield _with(first, report)
+    yield replace(first, skipped=(*report.skipped(), *first.skipped))
     yield from others
-
-
-def _with(transcript: Transcript, report: Report) -> Transcript:
-    return replace(transcript, skipped=(*report.skipped(), *transcript.skipped))
 
 
 def _is_items(value: JsonValue) -> bool:
