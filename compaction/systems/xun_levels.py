@@ -6,6 +6,7 @@
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
+from compaction.control import Stage
 from compaction.conversation_messages import EstimatedLength
 from compaction.history import View
 from compaction.llm import Steps
@@ -77,6 +78,20 @@ class Condensed(NamedTuple):
     outcome: SummaryCompactResult
 
 
+class ViewMemory:
+    """What is known of the view of the check before."""
+
+    def __init__(self) -> None:
+        self.length: Final = RunningTotal(EstimatedLength())
+        self._stage: Stage | None = None
+
+    def stage(self, tier: ClearToolResults) -> Stage:
+        """Return the latest stage if it is of this tier, else a new one."""
+        if self._stage is None or self._stage.tier != tier:
+            self._stage = Stage(tier)
+        return self._stage
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryOptions:
     """How the second level works; the names are those of `Xun`."""
@@ -94,7 +109,7 @@ def reclaim(
     *,
     literal_ids: bool = False,
     fixed_chars: int = 0,
-    length: RunningTotal | None = None,
+    memory: ViewMemory | None = None,
 ) -> Reclaimed:
     """Collect all tool results but the last `keep_max`: the first level.
 
@@ -104,13 +119,14 @@ def reclaim(
         context: Its store gets the originals.
         literal_ids: Name originals by tool-call id alone.
         fixed_chars: Length that is sent but not in the view.
-        length: Estimated length of the view before, so that only what is new is measured.
+        memory: Of the view before, so that only what is new is looked at.
     """
-    measured = length or RunningTotal(EstimatedLength())
+    memory = memory or ViewMemory()
+    measured = memory.length
     tier = ClearToolResults(
         keep_last_results=keep_max, placeholder=PLACEHOLDER, literal_handles=literal_ids
     )
-    cleared = tier.apply(view, context)
+    cleared = memory.stage(tier).run(view, context)
     count = sum(event.messages_edited for event in cleared.events[len(view.events) :])
     before = measured.total(view.entries) + fixed_chars
     after = measured.total(cleared.entries) + fixed_chars

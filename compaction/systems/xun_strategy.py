@@ -7,7 +7,6 @@ manual commands in `compaction.conversation` and `xun_compact`.
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, NamedTuple
 
-from compaction.conversation_messages import EstimatedLength
 from compaction.history import History, View
 from compaction.llm import Steps, Usage
 from compaction.strategy import Compactor, Context, Promises, Request
@@ -15,12 +14,12 @@ from compaction.systems.xun_levels import (
     COMPACTED,
     SUMMARIZE_FAILED,
     SummaryOptions,
+    ViewMemory,
     XunState,
     condense_steps,
     reclaim,
 )
 from compaction.systems.xun_prompts import EXTRACT_TOOL, MAX_SUMMARY_TOKENS
-from compaction.tokens import RunningTotal
 
 ESCALATION_RATIO: Final = 0.95
 """An estimate must be below this share of the threshold to count as progress."""
@@ -121,7 +120,7 @@ class Xun:
         context: Context,
         *,
         fixed_chars: int = 0,
-        length: RunningTotal | None = None,
+        memory: ViewMemory | None = None,
     ) -> Steps[Checked]:
         """Compact `view` if the last reply was too large: the flow chart of the seed.
 
@@ -130,7 +129,7 @@ class Xun:
             state: What the check before returned, with the total reported since.
             context: Its store gets the originals of collected results.
             fixed_chars: Length that is sent but not in the view, such as persistent sections.
-            length: Estimated length of the view before, so that only what is new is measured.
+            memory: Of the view before, so that only what is new is looked at.
         """
         if not self.enabled or state.total_tokens is None:
             return Checked(view, state)
@@ -140,7 +139,7 @@ class Xun:
             return Checked(view, state)
         return (
             yield from _Check(
-                self, state, context, view, fixed_chars, length or RunningTotal(EstimatedLength())
+                self, state, context, view, fixed_chars, memory or ViewMemory()
             ).steps()
         )
 
@@ -155,14 +154,14 @@ class _Check:
         context: Context,
         view: View,
         fixed_chars: int,
-        length: RunningTotal,
+        memory: ViewMemory,
     ) -> None:
         self._settings = settings
         self._state = state
         self._context = context
         self._view = view
         self._fixed_chars = fixed_chars
-        self._length = length
+        self._memory = memory
         self._total_before = state.total_tokens or 0
         self._chars = self._chars_before = self._measured()
 
@@ -191,7 +190,7 @@ class _Check:
             keep_max,
             self._context,
             literal_ids=self._settings.literal_ids,
-            length=self._length,
+            memory=self._memory,
         )
         self._take(result.view, before)
         return result.outcome.reclaimed_count > 0
@@ -229,7 +228,7 @@ class _Check:
         return self._total_before * share
 
     def _measured(self) -> int:
-        return self._length.total(self._view.entries) + self._fixed_chars
+        return self._memory.length.total(self._view.entries) + self._fixed_chars
 
     def _take(self, view: View, before: float) -> None:
         """Go on with `view`, whose new events get the numbers and the cause of this check."""
@@ -257,7 +256,7 @@ class XunCompactor:
         self._context = context
         self._view = View(())
         self._covered = 0
-        self._length = RunningTotal(EstimatedLength())
+        self._memory = ViewMemory()
         self._requested: str | None = None
         self.state = XunState()
 
@@ -270,7 +269,7 @@ class XunCompactor:
         strategy, context = self._strategy, self._context
         if self._requested is None:
             checked = yield from strategy.check_steps(
-                view, self.state, context, length=self._length
+                view, self.state, context, memory=self._memory
             )
         else:
             checked = yield from strategy.summary_steps(view, self.state, context, self._requested)
