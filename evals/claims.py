@@ -111,7 +111,9 @@ def compile_claim(
     compiled = tuple(_with_evidence_unit(forms, index) for forms in values)
     needles = [form for forms in compiled for form in forms]
     spans = sorted(chain.from_iterable(occurrences(forms, index) for forms in compiled))
-    text = f"{_without(index.canonical, spans)} {canonical_text(question)}"
+    own = _without(index.canonical, spans)
+    # Where the evidence is the value itself, nothing else can be asked to stand beside it.
+    text = f"{own} {canonical_text(question)}" if informative(own) else own
     return Claim(
         values=compiled,
         stances=tuple(_evidence_stance(forms, index) for forms in compiled),
