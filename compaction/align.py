@@ -16,13 +16,17 @@ from compaction.pairing import result_key
 Key = Hashable
 
 
-def align(given: Entries, returned: Sequence[Message], by: str) -> Entries:
+def align(
+    given: Entries, returned: Sequence[Message], by: str, *, is_recoverable: bool = False
+) -> Entries:
     """Return the returned messages as entries, in their order.
 
     Args:
         given: What the code was called with.
         returned: What it gave back.
         by: Name of the code, for the origins.
+        is_recoverable: Whether the code keeps originals. The handle of an edited result is then its
+            call id, if the text that is left names it.
     """
     matched = _match(given, returned)
     result: list[Entry] = []
@@ -33,8 +37,14 @@ def align(given: Entries, returned: Sequence[Message], by: str) -> Entries:
         elif given[source].message == message:
             result.append(given[source])
         else:
-            result.append(given[source].edited(message, by))
+            handle = _handle_in(message) if is_recoverable else None
+            result.append(given[source].edited(message, by, handle=handle))
     return _with_spans(result, matched, given, by)
+
+
+def _handle_in(message: Message) -> str | None:
+    call_id = message.tool_call_id
+    return call_id if message.is_result and call_id and call_id in message.text else None
 
 
 def _match(given: Entries, returned: Sequence[Message]) -> dict[int, int]:

@@ -115,7 +115,9 @@ class ForeignCompactor:
             returned = messages_from_openai(answer["messages"])
         except MessageError as error:
             raise StrategyError(f"{self.strategy.spec} returned a bad list: {error}") from error
-        self._entries, self._seen = align(given, returned, self.strategy.spec), len(history)
+        is_recoverable = self.strategy.promises.recoverable
+        self._entries = align(given, returned, self.strategy.spec, is_recoverable=is_recoverable)
+        self._seen = len(history)
         return View(self._entries, tuple(self._events(before)))
 
     def record_usage(self, usage: Usage) -> None:

@@ -13,6 +13,7 @@ from compaction.errors import TranscriptError, one_line
 from compaction.messages import Json, canonical_json
 from evals.loading import LoadReport, Location, bundled_files, survey
 from evals.metrics import METRICS, METRICS_VERSION
+from evals.placebo import PLACEBO_CHARS, placebo_name, placebo_text
 from evals.results import Row, RunFolder, corpus_digest
 from evals.settings import Setting, check, control_settings, default_settings, expand
 from evals.sweep import DEFAULT_CELL_SECONDS, ModelChoice, Plan, cells_of, run_plan
@@ -70,11 +71,13 @@ def execute(asked: RunRequest, console: "Console") -> Finished:
         model=ModelChoice(asked.model, asked.base_url),
         seed=asked.seed,
         cell_seconds=asked.cell_seconds,
+        placebo=placebo_text(PLACEBO_CHARS),
     )
     folder = RunFolder(asked.out or RUNS_FOLDER / _folder_name(asked, plan))
     folder.create()
+    folder.write_manifest(_manifest(asked, plan, found))
     rows = _run_with_progress(console, plan, found.locations, folder, asked.jobs)
-    folder.write_manifest(_manifest(asked, plan, found, rows))
+    folder.write_manifest(_manifest(asked, plan, found) | _outcome(rows))
     return Finished(folder.path, tuple(rows), found)
 
 
@@ -131,29 +134,42 @@ def _run_with_progress(
     return rows
 
 
-def _manifest(asked: RunRequest, plan: Plan, found: LoadReport, rows: Sequence[Row]) -> Json:
+def _manifest(asked: RunRequest, plan: Plan, found: LoadReport) -> Json:
+    """Return what is known before the first row, so that a stopped run can be reported on."""
     from compaction.tokens import TiktokenCounter
 
     return {
         "command": asked.command,
-        "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started_at": _now(),
         "settings": [
             {"label": item.label, "strategy": item.strategy, "parameters": dict(item.parameters)}
             for item in plan.settings
         ],
-        "cells": [row.cell_id for row in rows],
         "refused": [item.reason for item in found.refused],
         "noted": found.noted,
         "passed_over": [str(item.path) for item in found.passed_over],
-        "corpus_digest": corpus_digest(row.transcript_digest for row in rows),
         "model": plan.model.label,
         "seed": plan.seed,
         "measuring_counter": TiktokenCounter().name,
+        "placebo": placebo_name(),
         "metrics_version": METRICS_VERSION,
         "metrics": [asdict(metric) for metric in METRICS],
         "versions": {name: _version(name) for name in PACKAGES},
         "python": platform.python_version(),
     }
+
+
+def _outcome(rows: Sequence[Row]) -> Json:
+    """Return what a finished run adds to its manifest."""
+    return {
+        "finished_at": _now(),
+        "cells": [row.cell_id for row in rows],
+        "corpus_digest": corpus_digest(row.transcript_digest for row in rows),
+    }
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def verdict(finished: Finished, console: "Console") -> int:

@@ -16,6 +16,7 @@ from typing import Any, Final
 from compaction.errors import CompactionError
 from compaction.extractive import ExtractiveModel
 from compaction.llm import ChatModel, OpenAIChat
+from compaction.messages import digest_of
 from compaction.strategy import Strategy
 from evals.facts import find_facts
 from evals.loading import Location, load
@@ -143,7 +144,7 @@ class _Cell:
                 "model": [self.plan.model.label, self.plan.model.base_url],
                 "definitions": [METRICS_VERSION, EXTRACTOR_VERSION, MATCHER_VERSION, ROW_VERSION],
                 "seed": self.plan.seed,
-                "placebo": self.plan.placebo[:200],
+                "placebo": digest_of(self.plan.placebo),
                 "replicate": 0,
             }
         )

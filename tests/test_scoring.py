@@ -1,6 +1,7 @@
 """The columns of a row and what its sidecar holds, on conversations small enough to count."""
 
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 
 import pytest
 
@@ -204,3 +205,25 @@ def test_model_calls_are_counted_and_their_tokens_only_where_they_are_known():
     assert spoken["model_input_tokens"] == 700 * spoken["model_calls"]
     assert spoken["model_output_tokens"] == 30 * spoken["model_calls"]
     assert spoken["compactions_failed"] == 0
+
+
+KEEPER = Path(__file__).parent / "fixtures" / "foreign" / "keeps_originals.py"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [({}, {"recoverable": 1, "lost": 0, "violations": 0}), ({"lies": True}, {"recoverable": 0})],
+)
+def test_foreign_code_that_keeps_originals_is_believed_only_if_they_come_back(parameters, expected):
+    conversation = prepared(
+        user("Find the handle."),
+        says("I look.", ("c1", "search", {"query": "it"})),
+        result("c1", "the ledger of March is called alpha_ledger_key here"),
+        *steps(6),
+        says("I use alpha_ledger_key now."),
+    )
+
+    columns = scored(conversation, load_foreign(f"{KEEPER}:Keeper", parameters)).columns
+
+    assert {name: columns[name] for name in expected} == expected
+    assert bool(columns["violated"].get("handles_resolve")) == bool(parameters)

@@ -112,7 +112,7 @@ class CallableCompactor:
     target: Any
     seed: int
     changed_input: int | None = None
-    """Index, in the last list given, of the first message that the call changed; None if none."""
+    """Index, in the list given then, of the first message that a call changed; None if none."""
     _entries: Entries = ()
     _seen: int = field(default=0)
 
@@ -125,7 +125,9 @@ class CallableCompactor:
             messages = messages_from_openai(returned)
         except MessageError as error:
             raise StrategyError(f"{self.strategy.name} returned a bad list: {error}") from error
-        self._entries, self._seen = align(given, messages, self.strategy.name), len(history)
+        is_recoverable = self.strategy.promises.recoverable
+        self._entries = align(given, messages, self.strategy.name, is_recoverable=is_recoverable)
+        self._seen = len(history)
         return View(self._entries, _events(self.strategy.name, before, self._entries))
 
     def record_usage(self, usage: Usage) -> None:
@@ -155,7 +157,8 @@ class CallableCompactor:
                 f"{self.strategy.name} returned {kind}; it must return a list of message dicts"
             )
         # A list that is returned changed in place was changed all the same.
-        self.changed_input = _first_change(raw, given)
+        if self.changed_input is None:
+            self.changed_input = _first_change(raw, given)
         return [_plain(self.strategy.name, at, message) for at, message in enumerate(returned)]
 
 

@@ -112,6 +112,9 @@ class ThreeLayer:
             keeps_system=self.keep_system_prompt,
             keeps_last_user=self.keep_last_user,
             recoverable=not self.literal_handles,
+            # It decides in characters: on a conversation of some hundred tokens a summary may have
+            # fewer characters and more tokens.
+            grows=True,
         )
 
     def start(self, context: Context) -> "ThreeLayerCompactor":
