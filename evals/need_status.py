@@ -16,7 +16,9 @@ from compaction.history import Entries, Entry, History, exchanged
 from compaction.messages import Message
 from compaction.pairing import Pairing
 from compaction.strategy import Promises
-from evals.needs import Need, NeedSet, held_text, holds_quote
+from evals.message_text import held_text
+from evals.needs import Need, NeedSet
+from evals.quotes import holds_quote
 from evals.references import Reference, extract_references, lines_with, matches
 from evals.replay import Step
 from evals.wording import informative

@@ -4,20 +4,18 @@ Extraction only; it is done once per transcript and shared by every setting. Wha
 under a strategy is `evals.need_status`. Definitions: DESIGN section 8.
 """
 
-import json
-import re
-import unicodedata
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, Literal
 
 from compaction.messages import INSTRUCTION_ROLES, Message, canonical_json, digest_of
+from evals.message_text import decoded, held_text, output_texts
 from evals.prepare import Prepared, PreparedSegment
-from evals.reference_tokens import ESCAPE
-from evals.references import Reference, extract_references, matches
+from evals.quotes import quotable_text, quotes_of
+from evals.reference_index import ReferenceIndex
+from evals.references import Reference, extract_references
 
 NeedKind = Literal["need", "pinned", "derived", "reread", "quote", "derived_quote"]
 """`need` is the headline. Pinned: also in the instructions or the first user message. Derived:
@@ -30,13 +28,6 @@ MAX_NEEDS_PER_REQUEST: Final = 20
 """One large write must not outweigh a hundred small steps; the sample is by digest."""
 LONG_GAP_REQUESTS: Final = 3
 """The headline counts gaps above this. Source: DESIGN section 8."""
-MIN_QUOTE_CHARS: Final = 12
-NORMALISED_CLASSES: Final = frozenset({"key_value", "error_line"})
-"""Classes whose values do not stand in a text as they are written here."""
-
-_QUOTE_KEYS: Final = frozenset({"old_string", "old_str", "oldText", "old_text", "search"})
-_LINE_NUMBER: Final = re.compile(r"(?m)^[ \t]*\d{1,6}(?:→|\t|[|:] ?)")
-_WORD: Final = re.compile(r"[A-Za-z0-9_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,64 +67,11 @@ class NeedSet:
 
     by_request: dict[int, tuple[Need, ...]]
     """Request index -> its needs."""
-    index: "ReferenceIndex"
+    index: ReferenceIndex
     """Finds needed references in texts that a strategy wrote."""
     placebo_fraction: float | None
     """Share of distinct needed references that an unrelated text of equal size holds too."""
     placebo_by_class: dict[str, float]
-
-
-class ReferenceIndex:
-    """Finds which of a fixed set of references stand in a text, looking at its words first.
-
-    A reference is looked for only where all its words are, and a text is searched only if it has
-    the rarest of them, so that texts without any needed reference cost one pass over their words.
-    """
-
-    def __init__(self, wanted: Iterable[Reference]) -> None:
-        known = frozenset(wanted)
-        self._normalised = frozenset(item for item in known if item.kind in NORMALISED_CLASSES)
-        self._keys = frozenset(_key_word(item) for item in self._normalised)
-        words_of = {item: frozenset(_WORD.findall(item.value)) for item in known - self._normalised}
-        common = Counter(word for words in words_of.values() for word in words)
-        self._by_word: defaultdict[str, list[tuple[Reference, frozenset[str]]]] = defaultdict(list)
-        self._wordless = [reference for reference, words in words_of.items() if not words]
-        for reference, words in words_of.items():
-            if words:
-                rarest = min(words, key=lambda word: (common[word], -len(word), word))
-                self._by_word[rarest].append((reference, words))
-        self._gate = frozenset(self._by_word)
-
-    def found_in(self, text: str) -> Iterator[Reference]:
-        """Yield each needed reference of a text once."""
-        words = _all_words(text)
-        candidates = [
-            reference
-            for word in self._gate & words
-            for reference, needed in self._by_word[word]
-            if needed <= words
-        ]
-        candidates += self._wordless
-        has_keys = "" in self._keys or not self._keys.isdisjoint(words)
-        if candidates or has_keys:
-            references = extract_references(text)
-            yield from (item for item in candidates if matches(item, text, references))
-            if has_keys:
-                yield from references & self._normalised
-
-
-def _all_words(text: str) -> frozenset[str]:
-    """Return the words of a text, as it stands and with escapes read as spaces."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", text)
-    words = frozenset(_WORD.findall(text))
-    return words.union(_WORD.findall(ESCAPE.sub(" ", text))) if "\\" in text else words
-
-
-def _key_word(reference: Reference) -> str:
-    """Return a word that every text with a normalised reference has, or "" if it has none."""
-    head = reference.value.partition("=")[0] if reference.kind == "key_value" else reference.value
-    return max(_WORD.findall(head), key=lambda word: (word.isalpha(), len(word)), default="")
 
 
 def find_needs(prepared: Prepared, *, placebo: str = "") -> NeedSet:
@@ -157,54 +95,6 @@ def find_needs(prepared: Prepared, *, placebo: str = "") -> NeedSet:
                 by_request[request.index] = _capped(found)
     rates = _placebo(by_request, prepared, placebo)
     return NeedSet(by_request, index, rates.pop("all", None), rates)
-
-
-def output_texts(message: Message) -> list[str]:
-    """Return where an assistant message uses references: text and arguments, not reasoning."""
-    return [message.text, *(decoded(call.arguments) for call in message.tool_calls)]
-
-
-def held_text(message: Message) -> str:
-    """Return all text of a message in which a reference can stand, reasoning included."""
-    texts = output_texts(message)
-    return "\n".join((*texts, message.reasoning) if message.reasoning else texts)
-
-
-@lru_cache(maxsize=4096)
-def decoded(arguments: str) -> str:
-    """Return the strings in JSON arguments without their escapes, else the text as it is."""
-    if "\\" not in arguments:
-        return arguments
-    try:
-        value = json.loads(arguments)
-    except ValueError:
-        return arguments
-    return "\n".join(_strings(value))
-
-
-def holds_quote(quote: str, text: str) -> bool:
-    """Whether quoted bytes stand in a text, as it is or behind the line numbers of a viewer."""
-    return quote in text or quote in without_line_numbers(text)
-
-
-def without_line_numbers(text: str) -> str:
-    """Remove what file viewers put before each line, so that quoted bytes can be found."""
-    return _LINE_NUMBER.sub("", text)
-
-
-def _strings(value: object) -> Iterator[str]:
-    """Yield `key: value` texts of nested JSON."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if isinstance(item, (dict, list)):
-                yield from _strings(item)
-            else:
-                yield f"{key}: {item}"
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
-    else:
-        yield str(value)
 
 
 def _used_references(segment: PreparedSegment) -> list[frozenset[Reference]]:
@@ -267,7 +157,7 @@ class _SegmentNeeds:
                 yield Need(kind, reference.value, reference, request, gap, sources, others)
 
     def quotes_at(self, request: int, position: int) -> Iterator[Need]:
-        for quote in _quotes(self._segment.history[position]):
+        for quote in quotes_of(self._segment.history[position]):
             earlier = [at for at in range(position) if self._holds_quote(at, quote)]
             if not earlier:
                 continue
@@ -286,7 +176,7 @@ class _SegmentNeeds:
 
     def _holds_quote(self, at: int, quote: str) -> bool:
         message = self._segment.history[at]
-        return quote in message.text or quote in _quotable(message)
+        return quote in message.text or quote in quotable_text(message)
 
     def _is_source(self, at: int) -> bool:
         message = self._segment.history[at]
@@ -308,39 +198,6 @@ class _SegmentNeeds:
         fresh = [message.text, *(decoded(call.arguments) for call in others)]
         inside = frozenset().union(*(extract_references(decoded(c.arguments)) for c in repeated))
         return inside - frozenset().union(*map(extract_references, fresh))
-
-
-@lru_cache(maxsize=65_536)
-def _quotable(message: Message) -> str:
-    if message.role == "assistant":
-        return "\n".join(decoded(call.arguments) for call in message.tool_calls) + message.text
-    return without_line_numbers(message.text) if message.is_result else message.text
-
-
-def _quotes(message: Message) -> Iterator[str]:
-    """Yield the bytes that the edits of a message must find, each once."""
-    seen = set()
-    for call in message.tool_calls:
-        try:
-            arguments = json.loads(call.arguments)
-        except ValueError:
-            continue
-        for quote in _quoted_values(arguments):
-            if len(quote.strip()) >= MIN_QUOTE_CHARS and quote not in seen:
-                seen.add(quote)
-                yield quote
-
-
-def _quoted_values(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if key in _QUOTE_KEYS and isinstance(item, str):
-                yield item
-            else:
-                yield from _quoted_values(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _quoted_values(item)
 
 
 def _capped(found: Sequence[Need]) -> tuple[Need, ...]:

@@ -10,7 +10,7 @@ from evals.fact_index import FactIndex
 from evals.facts import find_facts
 from evals.loading import load_bundled
 from evals.matching import compile_claim, index_text, judge_message
-from evals.needs import held_text
+from evals.message_text import held_text
 from evals.prepare import prepare
 
 HERE = Path(__file__).parent

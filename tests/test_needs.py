@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.messages import Message
+from evals.message_text import held_text
 from evals.needs import (
     MAX_EARLIER_BLOCKS,
     MAX_NEEDS_PER_REQUEST,
-    ReferenceIndex,
     find_needs,
-    held_text,
 )
 from evals.prepare import prepare
+from evals.reference_index import ReferenceIndex
 from evals.references import extract_references
 from evals.synthetic import generate, planted_in
 from tests.needs_cases import in_segments, prepared, result, says, steps, user
