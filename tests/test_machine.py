@@ -33,14 +33,14 @@ def keep_the_last_three(messages):
 
 
 class ForgetsAtTheSecondPass:
-    """Sends the second message twice, but only if it has been asked before."""
+    """Turns the order round, but only if it has been asked before."""
 
     def __init__(self):
         self.asked = 0
 
     def view(self, messages):
         self.asked += 1
-        return messages[:2] + messages[1:] if self.asked > 1 else messages
+        return messages[::-1] if self.asked > 1 else messages
 
 
 def test_a_compactor_that_changes_nothing_passes():
@@ -52,9 +52,9 @@ def test_a_cut_between_call_and_result_is_found():
 
 
 def test_a_fault_of_the_second_pass_is_found():
-    ignored = frozenset(INVARIANTS) - {"nothing_stands_twice"}
+    ignored = frozenset(INVARIANTS) - {"order_is_kept"}
 
-    assert "nothing_stands_twice" in find(ForgetsAtTheSecondPass, ignored=ignored)
+    assert "order_is_kept" in find(ForgetsAtTheSecondPass, ignored=ignored)
 
 
 def test_to_resume_is_to_start_a_new_compactor_over_the_same_history():
