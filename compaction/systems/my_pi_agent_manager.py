@@ -49,6 +49,7 @@ class ContextManager:
         self._llm = llm
         store: Store = FolderStore(results_dir) if results_dir else MemoryStore()
         self._context = Context(counter=RecordChars(), store=store)
+        self._restored: tuple[SummaryCache, Messages] | None = None
         self.reset()
 
     @property
@@ -108,7 +109,7 @@ class ContextManager:
         self.events: tuple[CompactionEvent, ...] = ()
         self._compactor = PiCompactor(self._settings, self._context)
         self._history = History()
-        self._restored: tuple[SummaryCache, Messages] | None = None
+        self._restored = None
 
     def _steps(
         self, messages: Sequence[Message], *, manual: bool = False, focus: str | None = None
