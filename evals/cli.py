@@ -135,13 +135,21 @@ def doctor(
     calibration: Annotated[
         bool, typer.Option(help="Compare counted tokens with recorded usage; slower.")
     ] = True,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Name every structural fault: orphans, open calls, ids."),
+    ] = False,
 ) -> None:
     """Say what was read from files, what was skipped, and why.
 
-    Exits with 1 if anything was not understood.
+    Exits with 1 if anything was not understood, or with --strict if anything is not well formed.
 
     Example: compaction-evals doctor ~/.claude/projects
     """
+    if strict:
+        from evals.strict import examine_strictly
+
+        raise typer.Exit(examine_strictly(paths, as_json=as_json))
     from evals.doctor import examine
 
     raise typer.Exit(examine(paths, as_json=as_json, calibrate=calibration))
