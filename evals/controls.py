@@ -44,7 +44,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """Keeps the instructions and the newest groups that fit in `keep_tokens`.
+    """Keeps the instructions and the newest groups that fit in `keep_tokens`, one at least.
 
     When they no longer fit, an eighth more than necessary goes, so that the window does not move at
     every request: a real agent would break its prompt cache each time.
@@ -80,8 +80,11 @@ class _Window:
         total = history.total(self.context.counter)
         if self._size_from(history, total) > self.keep_tokens:
             target = self.keep_tokens * (1 - TRUNCATE_SLACK_FRACTION)
-            while self._start < len(history) and self._size_from(history, total) > target:
-                self._start = self._next_cut(history)
+            while self._size_from(history, total) > target:
+                cut = self._next_cut(history)
+                if cut >= len(history):
+                    break
+                self._start = cut
         view = View(history.prefix(head).entries() + history.entries(self._start))
         removed = self._start - moved_from
         event = CompactionEvent(self._name, "applied", messages_removed=removed)

@@ -7,7 +7,7 @@ from compaction.contract.invariants import Checker
 from compaction.history import History, View
 from compaction.llm import ScriptedChat, drive
 from compaction.messages import INSTRUCTION_ROLES, Message, ToolCall
-from compaction.pairing import pair
+from compaction.pairing import groups, pair
 from compaction.strategy import Context, Request
 from compaction.tokens import CharCounter
 from evals.controls import CONTROLS, DropAll, Identity, RandomDrop, Salad, Truncate
@@ -155,7 +155,7 @@ def test_truncate_keeps_the_newest_that_fit_and_no_result_without_its_call(messa
 
         assert view.messages[:n_head] == history.messages()[:n_head]
         assert tail == list(range(n - len(tail), n))
-        assert chars(view.messages[n_head:]) <= keep
+        assert chars(view.messages[n_head:]) <= keep or len(groups(view.messages[n_head:])) == 1
         assert not pair(view.messages).orphans
 
 

@@ -4,7 +4,7 @@ An experiment returns what it found, or as text why it could not decide. The tab
 those of `experiments_model` as well.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
@@ -31,12 +31,14 @@ from compaction.contract.trial import (
 from compaction.errors import CompactionError
 from compaction.history import View
 from compaction.llm import run_steps
-from compaction.messages import canonical_json
+from compaction.messages import Messages, canonical_json, digest_of
 from compaction.strategy import Request, Strategy, parameters_of
 
 Verdict = list[Found] | str
 REST_PASSES: Final = 12
 """Passes over one and the same history after which a strategy must have come to rest."""
+DAMAGED_REQUESTS: Final = 4
+"""About so many requests of each damaged conversation."""
 HUGE_TOKENS: Final = 10_000_000
 """A fixed prefix above every threshold: system prompt and tools that no pass can shrink."""
 _CRASHES: Final = (
@@ -64,7 +66,10 @@ def target_is_met_or_missed_aloud(good: Good) -> Verdict:
 
 
 def passes_come_to_rest(good: Good) -> Verdict:
-    """Ask again and again, each time as if the fixed part alone were over every threshold."""
+    """Ask again and again, each time as if the fixed part alone were over every threshold.
+
+    To say with each request that the view cannot be made smaller is rest as well.
+    """
     trial, steps = good.trial, list[Step]()
     try:
         steps.extend(trial.drive(extra_tokens=HUGE_TOKENS))
@@ -83,7 +88,9 @@ def _rest(trial: Trial, step: Step) -> list[Found]:
         before = view
         view = run_steps(step.compactor.steps(step.history, request), recorder.answer)
     differs = first_difference(before, view)
-    if recorder.calls:
+    outcomes = {event.outcome for event in view.events}
+    is_stuck = differs is None and bool(outcomes) and "applied" not in outcomes
+    if recorder.calls and not is_stuck:
         text = f"pass {REST_PASSES} over the same messages still asks the model"
     elif differs is not None and trial.strategy.promises.deterministic:
         text = f"pass {REST_PASSES} over the same messages still changes the view"
@@ -142,7 +149,7 @@ def every_input_is_answered(good: Good) -> Verdict:
     for name, messages in damaged(good.trial.messages):
         steps = list[Step]()
         try:
-            positions = request_positions(messages)
+            positions = _few(request_positions(messages))
             steps.extend(good.trial.drive(messages=messages, positions=positions))
         except Exception as error:  # noqa: BLE001 - whatever a strategy raises is a finding
             if _is_refusal(error):
@@ -151,6 +158,12 @@ def every_input_is_answered(good: Good) -> Verdict:
             last = (steps or good.steps)[-1]
             found.append(at_step(last, "every_input_is_answered", text))
     return first_per_rule(found)
+
+
+def _few(positions: Sequence[int]) -> Sequence[int]:
+    """Return the last position and a few before it: a drive for each kind of damage is dear."""
+    step = max(1, len(positions) // DAMAGED_REQUESTS)
+    return sorted(positions[::-1][::step])
 
 
 def _is_refusal(error: Exception) -> bool:
@@ -182,19 +195,26 @@ def _undone(step: Step, raw: View) -> list[Found]:
 
 def input_is_not_changed(good: Good) -> Verdict:
     """Compare the messages with what they were, and a callable's copies with what it got."""
-    before = [canonical_json(message.to_openai()) for message in good.trial.messages]
-    for step in good.trial.drive():
-        changed = None
-        if isinstance(step.compactor, CallableCompactor):
-            changed = step.compactor.changed_input
-        if changed is not None:
-            text = f"message {changed} of the list that was given is changed afterwards"
-            return [at_step(step, "input_is_not_changed", text, concerns=changed)]
-    after = [canonical_json(message.to_openai()) for message in good.trial.messages]
-    if before != after and good.steps:
-        text = "messages of the history were changed"
-        return [at_step(good.steps[-1], "input_is_not_changed", text)]
-    return []
+    if not good.steps:
+        return "the conversation has no request"
+    last = good.steps[-1]
+    changed = _changed_message(good.trial.messages)
+    if isinstance(last.compactor, CallableCompactor):
+        changed = last.compactor.changed_input
+    if changed is None:
+        return []
+    text = f"message {changed} of what was given is changed afterwards"
+    return [at_step(last, "input_is_not_changed", text, concerns=changed)]
+
+
+def _changed_message(messages: Messages) -> int | None:
+    """Compare digests, which each message keeps from its first comparison on, with new ones."""
+    changed = (
+        at
+        for at, message in enumerate(messages)
+        if message.digest != digest_of(canonical_json(message.to_openai()))
+    )
+    return next(changed, None)
 
 
 def parameters_are_monotone(good: Good) -> Verdict:

@@ -86,20 +86,18 @@ def _until_error(trial: Trial, reply: ModelReply) -> Iterator[Step]:
 
 
 def failures_commit_nothing(good: Good) -> Verdict:
-    """Let every call fail: nothing leaves the view but what events of free tiers account for."""
+    """Let every call fail: nothing leaves the view unless a tier that asks no model was applied."""
     rule, step, found = "failures_commit_nothing", None, []
     before: tuple[set[int], int] = (set(), 0)
     try:
         for step in good.trial.drive(Always(None)):
             shown = shown_indices(step.view)
             expected = before[0] | set(range(before[1], len(step.history)))
-            removed = sum(
-                event.messages_removed
-                for event in step.view.events
-                if event.outcome == "applied" and not event.model_calls
+            is_free = any(
+                event.outcome == "applied" and not event.model_calls for event in step.view.events
             )
             lost = sorted(expected - shown)
-            if step.calls and len(lost) > removed:
+            if step.calls and lost and not is_free:
                 text = f"a model call failed, and message {lost[0]} is gone all the same"
                 found.append(at_step(step, rule, text, concerns=lost[0]))
             if step.calls and not any(event.outcome != "applied" for event in step.view.events):

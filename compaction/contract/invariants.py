@@ -189,7 +189,7 @@ _TABLE: Final = (
         "I19",
         "prefix_is_stable",
         "What was sent before changes only where that makes the view smaller, and by at least "
-        "`min_reclaim_tokens` if promised.",
+        "`min_reclaim_tokens` if promised; views that are made anew each time only if promised.",
         (56, 57, 58),
         ("not grows",),
     ),
@@ -320,4 +320,7 @@ def unmet_need(invariant: Invariant, promises: Promises) -> str | None:
             return f"{name} is not promised"
         if need != name and is_set:
             return f"{name} is declared"
+    is_made_anew = promises.mode == "viewing" and promises.min_reclaim_tokens is None
+    if invariant.name == "prefix_is_stable" and is_made_anew:
+        return "views are made anew each time, and min_reclaim_tokens is not promised"
     return None

@@ -13,7 +13,7 @@ from compaction.contract.faults import Violation, violation
 from compaction.contract.invariants import INVARIANTS, Kind, unmet_need
 from compaction.contract.providers import OPENAI_CHAT, Profile
 from compaction.contract.request_checks import RequestChecks, check_provider
-from compaction.contract.trial import Step, Trial, describe, request_positions
+from compaction.contract.trial import Remembering, Step, Trial, describe, request_positions
 from compaction.extractive import ExtractiveModel
 from compaction.history import History, View
 from compaction.llm import ChatModel
@@ -74,7 +74,7 @@ def check_conversation(
         kinds: `view` alone is linear in a long conversation; `run` drives it some ten times.
     """
     positions = request_positions(messages) if requests is None else tuple(sorted(requests))
-    trial = Trial(strategy, messages, positions, model or ExtractiveModel(), profile)
+    trial = Trial(strategy, messages, positions, Remembering(model or ExtractiveModel()), profile)
     decided = _Decided(trial, kinds)
     good = decided.check_views()
     if good is not None and "run" in kinds:

@@ -23,11 +23,14 @@ MAX_CALLS: Final = 64
 
 
 class RequestChars:
-    """Characters as a request has them: text, reasoning, calls, media at a flat size, framing."""
+    """Characters as a request has them: text, reasoning, calls, media at a flat size, framing.
+
+    The framing is that of `{"role":"user","content":""}`.
+    """
 
     name = "request_chars"
     _MEDIA: Final = 3_000
-    _FRAMING: Final = 12
+    _FRAMING: Final = 28
 
     def count_text(self, text: str) -> int:
         return len(text)
@@ -44,6 +47,23 @@ class RequestChars:
 
 class TooManyCallsError(Exception):
     """A compactor went on asking its model for one and the same request."""
+
+
+class Remembering:
+    """Answers a call that was made before as it was answered then: drives repeat each other."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self.name = model.name
+        self._model = model
+        self._known: dict[ModelCall, ModelReply] = {}
+
+    def complete(self, call: ModelCall) -> ModelReply:
+        if call not in self._known:
+            self._known[call] = self._model.complete(call)
+        return self._known[call]
+
+    async def acomplete(self, call: ModelCall) -> ModelReply:
+        return self.complete(call)
 
 
 @dataclass

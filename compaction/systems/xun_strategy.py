@@ -90,6 +90,7 @@ class Xun:
             keeps_last_user=True,
             recoverable=not self.literal_ids,
             grows=True,
+            raises_roles=True,
         )
 
     def start(self, context: Context) -> Compactor:
