@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from compaction.align import align
+from compaction.contract.callables import promises_of
 from compaction.errors import MessageError, StrategyError
 from compaction.history import Entries, History, View
 from compaction.llm import Steps, Usage
 from compaction.messages import Json, digest_of, messages_from_openai
-from compaction.strategy import CompactionEvent, Context, Mode, Promises, Request
+from compaction.strategy import CompactionEvent, Context, Promises, Request
 
 WORKER_FILE: Final = Path(__file__).with_name("foreign_worker.py")
 START_SECONDS: Final = 60.0
@@ -73,14 +74,18 @@ def load_foreign(
     """
     given = dict(parameters or {})
     worker = Worker(spec, given)
-    mode: Mode = "viewing" if worker.declared.get("mode") == "viewing" else "rewriting"
-    recoverable = worker.declared.get("recoverable") is True
+    declared = worker.declared
     worker.close()
     return ForeignStrategy(
         spec,
         given,
-        _source_digest(spec, worker.declared.get("sources", [])),
-        Promises(mode=mode, recoverable=recoverable),
+        _source_digest(spec, declared.get("sources", [])),
+        promises_of(
+            spec,
+            mode=str(declared.get("mode")),
+            recoverable=declared.get("recoverable") is True,
+            given=declared.get("promises", {}),
+        ),
         timeout_seconds,
     )
 

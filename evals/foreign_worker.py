@@ -40,6 +40,7 @@ def main() -> None:
         declared = {
             "recoverable": _has(target, "recover"),
             "mode": _mode(target),
+            "promises": _promises(target),
             "sources": _sources(spec, found),
         }
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's module may raise anything
@@ -168,6 +169,13 @@ def _accepted(call: Callable[..., Any]) -> int:
 
 def _has(target: Any, name: str) -> bool:
     return callable(getattr(target, name, None))
+
+
+def _promises(target: Any) -> Reply:
+    """Return the promises that the code makes, as a mapping of names to plain values."""
+    given = getattr(target, "promises", None)
+    given = vars(given) if hasattr(given, "__dict__") else given
+    return dict(given) if isinstance(given, dict) else {}
 
 
 def _mode(target: Any) -> str:

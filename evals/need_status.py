@@ -6,7 +6,7 @@ whose reference was found in what the compactor gave back for a handle, never as
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
@@ -116,14 +116,24 @@ class NeedScorer:
             placebo_fraction=self._needs.placebo_fraction,
         )
 
-    def details(self) -> dict[str, Any]:
-        """Return a row per need, without its text."""
+    def details(self, first_messages: Mapping[int, int] | None = None) -> dict[str, Any]:
+        """Return a row per need.
+
+        Args:
+            first_messages: Request index -> index of the first message of its segment. If given,
+                each row also has the needed text and the message that brought it last.
+        """
+        columns = ["digest", "class", "kind", "request", "gap", "status"]
+        rows: list[list[Any]] = []
+        for need, status in self._judged:
+            row = [need.digest, need.class_name, need.kind, need.request, need.gap, status]
+            if first_messages is not None:
+                source = max((*need.sources, *need.others)) + first_messages[need.request]
+                row += [need.value, source]
+            rows.append(row)
         return {
-            "columns": ["digest", "class", "kind", "request", "gap", "status"],
-            "rows": [
-                [need.digest, need.class_name, need.kind, need.request, need.gap, status]
-                for need, status in self._judged
-            ],
+            "columns": [*columns, *(("value", "source") if first_messages is not None else ())],
+            "rows": rows,
             "placebo_by_class": self._needs.placebo_by_class,
         }
 

@@ -83,6 +83,8 @@ class Row:
     peak_tokens_after: float | None = None
     compactions: int = 0
     compactions_failed: int = 0
+    first_failure: str | None = None
+    """Why the first of them failed."""
     model_calls: int = 0
     model_input_tokens: int | None = None
     model_output_tokens: int | None = None

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from compaction.contract.invariants import RULES
 from compaction.errors import TranscriptError, one_line
 from compaction.messages import Json, canonical_json
 from evals.loading import LoadReport, Location, bundled_files, survey
@@ -42,6 +43,7 @@ class RunRequest:
     seed: int = 0
     timeout_seconds: float = 30.0
     """For one call of the user's code."""
+    show_text: bool = False
     cell_seconds: float = DEFAULT_CELL_SECONDS
     out: Path | None = None
     command: str = ""
@@ -71,6 +73,7 @@ def execute(asked: RunRequest, console: "Console") -> Finished:
         model=ModelChoice(asked.model, asked.base_url),
         seed=asked.seed,
         cell_seconds=asked.cell_seconds,
+        show_text=asked.show_text,
         placebo=placebo_text(PLACEBO_CHARS),
     )
     folder = RunFolder(asked.out or RUNS_FOLDER / _folder_name(asked, plan))
@@ -152,6 +155,8 @@ def _manifest(asked: RunRequest, plan: Plan, found: LoadReport) -> Json:
         "seed": plan.seed,
         "measuring_counter": TiktokenCounter().name,
         "placebo": placebo_name(),
+        "show_text": plan.show_text,
+        "rules": dict(RULES),
         "metrics_version": METRICS_VERSION,
         "metrics": [asdict(metric) for metric in METRICS],
         "versions": {name: _version(name) for name in PACKAGES},

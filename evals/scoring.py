@@ -67,8 +67,17 @@ def score(
     *,
     seed: int = 0,
     timeout_seconds: float | None = None,
+    show_text: bool = False,
 ) -> Score:
     """Replay a transcript under a strategy and measure it.
+
+    Args:
+        material: The transcript, prepared.
+        strategy: Bound to the transcript.
+        model: Answers the strategy's calls.
+        seed: For strategies that draw.
+        timeout_seconds: Longest time for the whole cell.
+        show_text: Write the needed references themselves into the sidecar.
 
     Raises:
         StrategyError: the strategy failed; names the request.
@@ -103,7 +112,8 @@ def score(
     columns = _sizes(prepared, totals) | asdict(needs.summary()) | asdict(facts.summary())
     columns["not_declared"] = _not_declared(strategy, promises)
     changes = [change for tracker in trackers.values() for change in tracker.changes]
-    return Score(columns, _sidecar(prepared, totals, needs, facts, changes))
+    details = needs.details(_firsts(prepared) if show_text else None)
+    return Score(columns, _sidecar(prepared, totals, details, facts, changes))
 
 
 def _sizes(prepared: Prepared, totals: _Totals) -> dict[str, Any]:
@@ -111,6 +121,7 @@ def _sizes(prepared: Prepared, totals: _Totals) -> dict[str, Any]:
     saving = 1 - after / before if before else 0.0
     calls = [call for _, event in totals.events for call in event.model_calls]
     known = [call.usage for call in calls if call.usage is not None]
+    failures = [event.reason for _, event in totals.events if event.outcome == "failed"]
     return {
         "messages": len(prepared.transcript.messages),
         "requests": len(totals.before),
@@ -123,7 +134,8 @@ def _sizes(prepared: Prepared, totals: _Totals) -> dict[str, Any]:
         "peak_tokens_before": max(totals.before, default=0.0),
         "peak_tokens_after": max(totals.after, default=0.0),
         "compactions": totals.compacted_requests,
-        "compactions_failed": sum(event.outcome == "failed" for _, event in totals.events),
+        "compactions_failed": len(failures),
+        "first_failure": failures[0] if failures else None,
         "model_calls": len(calls),
         "model_input_tokens": sum(usage.input_tokens for usage in known) if known else None,
         "model_output_tokens": sum(usage.output_tokens for usage in known) if known else None,
@@ -144,18 +156,32 @@ def _calibration(prepared: Prepared) -> dict[str, float | None]:
     }
 
 
+def _firsts(prepared: Prepared) -> dict[int, int]:
+    """Return request index -> index of the first message of its segment."""
+    return {
+        request.index: segment.first_message
+        for segment in prepared.segments
+        for request in segment.requests
+    }
+
+
 def _not_declared(strategy: Strategy, promises: Promises) -> tuple[str, ...]:
     """Name what somebody's code does not say about itself, so that it is not held against it."""
     if not isinstance(strategy, ForeignStrategy):
         return ()
-    names = ["keeps_system", "keeps_last_user", "keep_last_results"]
-    return tuple(names if promises.recoverable else [*names, "recoverable"])
+    declared = {
+        "keeps_system": promises.keeps_system,
+        "keeps_last_user": promises.keeps_last_user,
+        "keep_last_results": promises.keep_last_results is not None,
+        "recoverable": promises.recoverable,
+    }
+    return tuple(name for name, is_declared in declared.items() if not is_declared)
 
 
 def _sidecar(
     prepared: Prepared,
     totals: _Totals,
-    needs: NeedScorer,
+    needs: Json,
     facts: FactScorer,
     changes: list[tuple[int, int, str]],
 ) -> Json:
@@ -172,6 +198,6 @@ def _sidecar(
         "violations": [{"request": at, **asdict(item)} for at, item in totals.violations],
         "fate_codes": dict(FATE_CODES),
         "fates": changes,
-        "needs": needs.details(),
+        "needs": needs,
         "facts": facts.details(),
     }

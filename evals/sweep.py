@@ -13,7 +13,7 @@ from functools import cached_property
 from multiprocessing import get_context
 from typing import Any, Final
 
-from compaction.errors import CompactionError
+from compaction.errors import CompactionError, ModelError
 from compaction.extractive import ExtractiveModel
 from compaction.llm import ChatModel, OpenAIChat
 from compaction.messages import digest_of
@@ -56,6 +56,8 @@ class Plan:
     model: ModelChoice = ModelChoice()
     seed: int = 0
     cell_seconds: float = DEFAULT_CELL_SECONDS
+    show_text: bool = False
+    """Write the needed references themselves into the sidecars."""
     placebo: str = ""
     """Text of another conversation, to count how often references match by chance."""
 
@@ -144,6 +146,7 @@ class _Cell:
                 "model": [self.plan.model.label, self.plan.model.base_url],
                 "definitions": [METRICS_VERSION, EXTRACTOR_VERSION, MATCHER_VERSION, ROW_VERSION],
                 "seed": self.plan.seed,
+                "show_text": self.plan.show_text,
                 "placebo": digest_of(self.plan.placebo),
                 "replicate": 0,
             }
@@ -166,7 +169,13 @@ class _Cell:
                 model,
                 seed=self.plan.seed,
                 timeout_seconds=self.plan.cell_seconds,
+                show_text=self.plan.show_text,
             )
+            if self.plan.model.name and _only_failures(scored.columns):
+                raise ModelError(
+                    f"all {scored.columns['compactions_failed']} summaries failed: "
+                    f"{scored.columns['first_failure']}"
+                )
         except Exception as error:  # noqa: BLE001 - a row is better than a gap
             return self.failed(folder, strategy, _describe(error))
         row = self._row(strategy, seconds=time.perf_counter() - started, **scored.columns)
@@ -203,6 +212,11 @@ class _Cell:
             is_control=self.setting.is_control,
             **columns,
         )
+
+
+def _only_failures(columns: Mapping[str, Any]) -> bool:
+    """Whether a model was asked and never gave anything: then nothing about it was measured."""
+    return bool(columns["compactions_failed"]) and not columns["model_calls"]
 
 
 def _describe(error: Exception) -> str:

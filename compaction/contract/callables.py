@@ -81,14 +81,26 @@ def _declared(made: Any, name: str) -> Promises:
     given = getattr(made, "promises", None)
     if isinstance(given, Promises):
         return given
-    mode: Mode = "viewing" if getattr(made, "mode", None) == "viewing" else "rewriting"
-    known: dict[str, Any] = {"mode": mode, "recoverable": callable(getattr(made, "recover", None))}
-    if isinstance(given, Mapping):
-        if unknown := sorted(set(given) - _PROMISES):
-            known_names = ", ".join(sorted(_PROMISES))
-            raise StrategyError(f"{name} promises {unknown[0]!r}; known: {known_names}")
-        known |= given
-    return Promises(**known)
+    return promises_of(
+        name,
+        mode=str(getattr(made, "mode", None)),
+        recoverable=callable(getattr(made, "recover", None)),
+        given=given if isinstance(given, Mapping) else {},
+    )
+
+
+def promises_of(name: str, *, mode: str, recoverable: bool, given: Mapping[str, Any]) -> Promises:
+    """Return what somebody's code declares: `promises` if it has them, beside mode and `recover`.
+
+    Raises:
+        StrategyError: it promises something that is no field of `Promises`.
+    """
+    known_mode: Mode = "viewing" if mode == "viewing" else "rewriting"
+    known: dict[str, Any] = {"mode": known_mode, "recoverable": recoverable}
+    if unknown := sorted(set(given) - _PROMISES):
+        known_names = ", ".join(sorted(_PROMISES))
+        raise StrategyError(f"{name} promises {unknown[0]!r}; known: {known_names}")
+    return Promises(**{**known, **given})
 
 
 @dataclass(frozen=True)
