@@ -23,7 +23,10 @@ PROVIDER_WORK: Final = 20_000
 PROVIDER_WORK_PER_MESSAGE: Final = 4
 SHORT_VIEW: Final = 1_000
 """Messages; a longer view that was only appended to is looked at in the end."""
-_PAIRING_RULES: Final = frozenset({"calls_stay_paired", "batches_stay_whole", "open_calls_survive"})
+_PAIRING_RULES: Final = frozenset(
+    {"calls_stay_paired", "batches_stay_whole", "results_stay_adjacent", "open_calls_survive"}
+)
+"""Where one of these is broken, a provider would only say the same again."""
 _WORD: Final = re.compile(r"[\w.:-]{6,}")
 
 

@@ -4,14 +4,14 @@ A drive is the raw material of the checks and experiments; nothing is judged her
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from compaction.contract.providers import Profile
 from compaction.errors import CompactionError, ModelError
 from compaction.history import History, Measure, View
 from compaction.llm import ChatModel, ModelCall, ModelReply, Usage, run_steps
-from compaction.messages import Message, Messages
+from compaction.messages import Message, Messages, canonical_json
 from compaction.store import MemoryStore
 from compaction.strategy import Compactor, Context, Request, Strategy
 
@@ -55,12 +55,14 @@ class Remembering:
     def __init__(self, model: ChatModel) -> None:
         self.name = model.name
         self._model = model
-        self._known: dict[ModelCall, ModelReply] = {}
+        self._known: dict[tuple[ModelCall, str], ModelReply] = {}
 
     def complete(self, call: ModelCall) -> ModelReply:
-        if call not in self._known:
-            self._known[call] = self._model.complete(call)
-        return self._known[call]
+        # Tool schemas are objects, which cannot be keys.
+        key = replace(call, tools=()), canonical_json(call.tools)
+        if key not in self._known:
+            self._known[key] = self._model.complete(call)
+        return self._known[key]
 
     async def acomplete(self, call: ModelCall) -> ModelReply:
         return self.complete(call)
