@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeGuard
 
 from compaction.history import Entries, History, Measure, View
+from compaction.late_results import arrivals
 from compaction.llm import ModelCall, ModelReply, Steps, Usage
 from compaction.strategy import (
     CompactionEvent,
@@ -122,9 +123,11 @@ class PipelineCompactor:
         self._forced, self._focus = True, focus or self._focus
 
     def steps(self, history: History, request: Request) -> Steps[View]:
-        view = View(self._kept + history.entries(self._seen))
         if self._pipeline.mode == "viewing":
             view = View.of(history)
+        else:
+            came = arrivals(self._kept, history.entries(self._seen))
+            view = View(self._kept + came.entries, came.events)
         idle_seconds = self._idle_seconds(request)
         situation = self._situation(view, request, idle_seconds)
         reason = self._pipeline.trigger.fires(situation) or ("manual" if self._forced else None)

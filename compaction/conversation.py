@@ -23,7 +23,7 @@ from compaction.conversation_messages import (
     message_from_openai,
     normalize_image,
 )
-from compaction.conversation_view import messages_of, system_of, view_of
+from compaction.conversation_view import late_results, messages_of, system_of, view_of
 from compaction.errors import ModelError, TranscriptError
 from compaction.history import View
 from compaction.llm import ModelCall, ModelReply, Steps, run_steps
@@ -65,7 +65,8 @@ class Conversation:
         self._originals = MemoryStore()
 
     def completion_params(self) -> list[Json]:
-        return [message.completion_param() for message in self.messages]
+        late = late_results(self.messages)
+        return [m.completion_param() for at, m in enumerate(self.messages) if at not in late]
 
     def estimated_message_length(self) -> int:
         """Count the characters of content and reasoning in all that is sent."""
@@ -258,7 +259,7 @@ class Conversation:
                 "role": param["role"],
                 "content": content_to_text(param.get("content"), truncate=truncate),
             }
-            for param in self.completion_params()
+            for param in (message.completion_param() for message in self.messages)
         ]
 
     def dumps(self) -> str:

@@ -12,15 +12,27 @@ from compaction.conversation_messages import (
     SystemPrompt,
 )
 from compaction.history import Entry, Origin, View, whole
+from compaction.late_results import left_out
 from compaction.messages import Message
+from compaction.pairing import orphan_results
 from compaction.store import Store
 from compaction.systems.xun_prompts import placeholder_handle, unwrap_summary
 from compaction.tiers.clear_tool_results import ClearToolResults
 
 
 def view_of(messages: Sequence[ConversationMessage], originals: Store) -> View:
-    """Return the messages as entries, the system message without its persistent sections."""
-    return View(tuple(_entry(message.message, i, originals) for i, message in enumerate(messages)))
+    """Return the messages that are sent, the system message without its persistent sections."""
+    late = late_results(messages)
+    entries = (_entry(message.message, i, originals) for i, message in enumerate(messages))
+    events = left_out(messages[at].message for at in late)
+    return View(tuple(entry for at, entry in enumerate(entries) if at not in late), events)
+
+
+def late_results(messages: Sequence[ConversationMessage]) -> tuple[int, ...]:
+    """Return the indices of results that no call has any more, which a summary may have taken."""
+    if not any(isinstance(message, SystemPrompt) and message.is_compressed for message in messages):
+        return ()
+    return orphan_results([message.message for message in messages])
 
 
 def messages_of(view: View, before: Sequence[ConversationMessage]) -> list[ConversationMessage]:

@@ -36,6 +36,8 @@ brackets):
 17. Estimates are cut to whole tokens, 1 at least. `force_compact` needs a place to cut as well, but
     no amount.
 18. The tail is treated by L3 and L2 like the rest (`retained_tail="raw"`: sent as it was).
+19. A result whose call was condensed before it came is left out of the view, with an event, and is
+    in what the next summary is made of.
 
 The seed names no budget and is off without one; the strategy's default is 128,000 tokens. What L1
 snips and L2 exchanges is gone from the view for good, the last user message included

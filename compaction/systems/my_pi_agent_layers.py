@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from compaction.control import Stage
 from compaction.history import Entries, Entry, History, Origin, View
+from compaction.late_results import left_out
 from compaction.messages import INSTRUCTION_ROLES, Message
+from compaction.pairing import Pairing
 from compaction.session_entries import SUMMARY_PREFIX, record_of
 from compaction.strategy import CompactionEvent, Context
 from compaction.tiers.growing import Change, Pass, Untouched
@@ -94,6 +96,7 @@ class FreeLayers:
         self._snip = self._snip_tier.resume(context)
         self._snip_place = _Place()
         self._summary: tuple[SummaryCache, Entry] | None = None
+        self._late = _LateResults()
 
     def offloaded(self, history: History) -> Sequence[Entry]:
         """Return every message of the history, the large results persisted (L3).
@@ -102,6 +105,7 @@ class FreeLayers:
         """
         known = history.unchanged_since(self._history)
         self._history = history
+        self._late.follow(history, known)
         followed = self._offload.follow(Change(known, history.entries(known)))
         self._offload_events = followed.events
         self._micro_place.lose(followed.same)
@@ -127,7 +131,8 @@ class FreeLayers:
         if last_user is not None:
             last_user += len(front) - cache.covered
         shown = self._shown((front, tail, self._micro.output), last_user)
-        return _view_of(shown, (*self._offload_events, *micro_events), snipped)
+        view = _view_of(shown, (*self._offload_events, *micro_events), snipped)
+        return self._late.left_out(view, cache.covered)
 
     def _without_summary(self, system: int, last_user: int | None) -> View:
         """Apply L1, then L2.
@@ -195,6 +200,37 @@ class FreeLayers:
                 return _Shown(part(pieces, 0, length), is_snipped=False)
         entries = (*part(pieces, 0, head), marker, *kept, *part(pieces, tail, length))
         return _Shown(entries, is_snipped=True)
+
+
+class _LateResults:
+    """Results of a growing history whose call is on the other side of a cut."""
+
+    def __init__(self) -> None:
+        self._pairing = Pairing()
+        self._told: set[int] = set()
+
+    def follow(self, history: History, known: int) -> None:
+        """Take in the history, of which `known` leading messages are as they were."""
+        if known < len(self._pairing):
+            self._pairing = Pairing()
+        for message in history.messages(len(self._pairing)):
+            self._pairing.append(message)
+
+    def left_out(self, view: View, covered: int) -> View:
+        """Return the view without results of calls before `covered`; each is told of once."""
+        late = [entry for entry in view.entries if self._is_late(entry, covered)]
+        if not late:
+            return view
+        events = left_out(entry.message for entry in late if entry.origin.first not in self._told)
+        self._told |= {entry.origin.first for entry in late}
+        kept = tuple(entry for entry in view.entries if not self._is_late(entry, covered))
+        return View(kept, view.events + events)
+
+    def _is_late(self, entry: Entry, covered: int) -> bool:
+        if not entry.message.is_result:
+            return False
+        caller, _ = self._pairing.call_of.get(entry.origin.first, (covered, None))
+        return caller < covered
 
 
 class _Place:

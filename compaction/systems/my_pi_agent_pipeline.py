@@ -6,6 +6,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from compaction.history import Entries, Entry, History, View
+from compaction.late_results import LATE_RESULTS
 from compaction.llm import Steps, Usage
 from compaction.messages import Messages
 from compaction.strategy import CompactionEvent, Context, Request
@@ -251,7 +252,8 @@ class PiCompactor:
             tokens_after=tokens_of(self._running.total(after.entries), self.ratio),
             messages_removed=cut.at - cut.first,
         )
-        return View(after.entries, (*now.view.events, applied))
+        late = (told for told in after.events if told.tier == LATE_RESULTS)
+        return View(after.entries, (*now.view.events, *late, applied))
 
     def _is_smaller(self, now: _Now, after: View) -> bool:
         """Whether a summary gains anything; a raw tail may undo what L2 gained."""

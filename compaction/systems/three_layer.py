@@ -9,7 +9,8 @@ strategy. What the seed leaves open is settled here; literal readings are fields
 3.  A failed summary leaves the history as it was; it is tried again before the next request.
     Without a transcript there is no compaction, unless `require_transcript` is off.
 4.  Everything is replaced, as the seed says; `keep_system_prompt` and `keep_last_user` keep more.
-    Calls whose results are still to come stay in any case.
+    Calls whose results are still to come stay in any case, unless a user spoke in between: then a
+    result that comes too late is left out, with an event.
 5.  Files are named by call id, occurrence and content; ids that are no harmless names are hashed
     (`literal_handles`: the id alone, the first text wins).
 6.  The size is the length of the JSON of the messages in characters.

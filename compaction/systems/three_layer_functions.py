@@ -11,6 +11,7 @@ from typing import Any, Final
 from compaction.errors import ModelError
 from compaction.guard import Guard
 from compaction.history import View, whole
+from compaction.late_results import without_late_results
 from compaction.llm import Steps, adrive, drive
 from compaction.messages import Json, Message
 from compaction.systems.three_layer_dicts import (
@@ -167,7 +168,10 @@ def summarize_history(
 def _pre_api_steps(
     messages: Sequence[Json], state: CompactState, settings: ThreeLayer
 ) -> Steps[list[Json]]:
-    cleared = micro_compact(messages, state, settings=settings)
+    given = view_of(messages, state)
+    legal = without_late_results(given)
+    state.events += legal.events
+    cleared = micro_compact(dicts_of(messages, given, legal), state, settings=settings)
     size_chars, limit = estimate_context_size(cleared), settings.context_limit_chars
     if size_chars <= limit:
         return cleared

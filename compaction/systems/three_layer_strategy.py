@@ -13,6 +13,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from compaction.agent_tools import COMPACT_TOOL, READ_TOOL, parsed_arguments
 from compaction.history import Entries, History, View
+from compaction.late_results import Arrivals, arrivals
 from compaction.llm import Steps, Usage
 from compaction.messages import Message, ToolCall
 from compaction.store import FolderStore, Store
@@ -183,7 +184,8 @@ class ThreeLayerCompactor:
         self._taken = len(history)
         for entry in new:
             self._watch(entry.message)
-        treated = self._treated(new)
+        came = arrivals(self._untreated or self._persist.output, new)
+        treated = self._treated(came)
         view, trigger = treated.view, self._trigger(treated)
         if trigger is None:
             return view
@@ -216,13 +218,13 @@ class ThreeLayerCompactor:
         self._persist = self._settings.persist().resume(self._context)
         self._micro = self._settings.micro().resume(self._context)
 
-    def _treated(self, new: Entries) -> "_Treated":
+    def _treated(self, came: Arrivals) -> "_Treated":
         """Return the view after layers one and two."""
-        added, self._untreated = self._untreated + new, ()
+        added, self._untreated = self._untreated + came.entries, ()
         persist, micro = self._persist, self._micro
         persisted = persist.follow(Change(len(persist.output), added))
         cleared = micro.follow(Change(persisted.same, tuple(persist.output[persisted.same :])))
-        view = View(tuple(micro.output), persisted.events + cleared.events)
+        view = View(tuple(micro.output), came.events + persisted.events + cleared.events)
         return _Treated(view, cleared.same)
 
     def _trigger(self, treated: "_Treated") -> str | None:

@@ -17,7 +17,7 @@ Where the seed leaves a choice, the default is sound and the literal reading a p
 5. The last user message alone is pulled into the tail, so that one order and many rounds condense
    (`literal_last_user`: the tail reaches back to it, and nothing is left to condense).
 6. A cut that would orphan results moves left to the whole group; a group still waiting for results
-   is never cut off.
+   is never cut off. A result whose call was condensed before it came is left out, with an event.
 7. The summary takes the system prompt's place (`keep_system_prompt` adds it beside). A new system
    text keeps the summary as a section until the next one (`keep_summary=False` drops it).
 8. A second summary sees the first (`literal_batch`: it does not).

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, NamedTuple
 
 from compaction.history import History, View
+from compaction.late_results import arrivals
 from compaction.llm import Steps, Usage
 from compaction.strategy import Compactor, Context, Promises, Request
 from compaction.systems.xun_levels import (
@@ -266,7 +267,8 @@ class XunCompactor:
         self._requested = focus or ""
 
     def steps(self, history: History, request: Request) -> Steps[View]:
-        view = self._view.appended(history.entries(self._covered))
+        came = arrivals(self._view.entries, history.entries(self._covered))
+        view = View(self._view.entries + came.entries, came.events)
         strategy, context = self._strategy, self._context
         if self._requested is None:
             checked = yield from strategy.check_steps(
