@@ -3,6 +3,7 @@
 Nothing heavy is imported before a command needs it, so that `--help` is quick.
 """
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -44,7 +45,8 @@ Sets = Annotated[
     typer.Option(
         "--set",
         metavar="K=V",
-        help="Fix a parameter. A size may be a share of the transcript's own peak: 50%.",
+        help="Fix a parameter, of all strategies or of one: STRATEGY.K=V. A size may be a share of "
+        "the transcript's own peak: 50%.",
     ),
 ]
 Grids = Annotated[
@@ -57,10 +59,24 @@ Out = Annotated[
 ]
 
 
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("compaction-evals"))
+        raise typer.Exit
+
+
 @app.callback()
 def _global(
     *,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and end."
+        ),
+    ] = False,
 ) -> None:
     """Read flags that stand before the command; `main` looks at --debug itself."""
 
@@ -79,7 +95,16 @@ def run(
     base_url: Annotated[
         str | None, typer.Option(help="OpenAI-compatible endpoint of the model.")
     ] = None,
-    controls: Annotated[bool, typer.Option(help="Run the controls beside the strategies.")] = True,
+    controls: Annotated[
+        bool,
+        typer.Option(help="Run the controls beside the strategies; truncation is one of them."),
+    ] = True,
+    show_text: Annotated[
+        bool,
+        typer.Option(
+            "--show-text", help="Name the needed references in run folder and report, not digests."
+        ),
+    ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Processes; transcripts are shared out.")] = 1,
     seed: Annotated[int, typer.Option(help="For random controls.")] = 0,
     timeout: Annotated[
@@ -99,8 +124,7 @@ def run(
 
     from evals.running import RunRequest, execute, verdict
 
-    if base_url is not None and model is None:
-        raise StrategyError("--base-url needs --model")
+    _check_model(model, base_url)
     asked = RunRequest(
         paths=tuple(paths or ()),
         strategies=tuple(strategy or ()),
@@ -109,6 +133,7 @@ def run(
             key: _values(value, f"--grid {key}")
             for key, value in _pairs(grid or [], "--grid").items()
         },
+        show_text=show_text,
         model=model,
         base_url=base_url,
         with_controls=controls,
@@ -265,6 +290,17 @@ def _write_reports(path: Path) -> None:
     console = Console()
     console.print(tables.terminal(run_frames, width=console.width))
     console.print(f"report: {path / 'report.html'}", markup=False, highlight=False)
+
+
+def _check_model(model: str | None, base_url: str | None) -> None:
+    """Refuse a model that cannot answer before anything is replayed."""
+    if base_url is not None and model is None:
+        raise StrategyError("--base-url needs --model")
+    settings = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
+    if model is not None and base_url is None and not any(map(os.environ.get, settings)):
+        raise StrategyError(
+            "--model needs a key in OPENAI_API_KEY, or --base-url of a server that wants none"
+        )
 
 
 def _pairs(given: list[str], flag: str) -> dict[str, str]:

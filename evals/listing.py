@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from compaction.registry import load_strategy_class
@@ -40,7 +41,8 @@ def list_datasets() -> None:
     for folder in bundled_datasets():
         facts = json.loads((folder / FACTS_NAME).read_text("utf-8"))
         card = (folder / "README.md").read_text("utf-8").split("\n")
-        about = next((line for line in card if line and not line.startswith("#")), "")
+        start = next((at for at, line in enumerate(card) if line and line[0] != "#"), len(card))
+        about = " ".join(takewhile(bool, card[start:]))
         table.add_row(folder.name, str(len(facts)), about)
     _print(table)
 

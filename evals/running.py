@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from compaction.contract.invariants import RULES
-from compaction.errors import TranscriptError, one_line
+from compaction.errors import StrategyError, TranscriptError, one_line
 from compaction.messages import Json, canonical_json
 from evals.loading import LoadReport, Location, bundled_files, survey
 from evals.metrics import METRICS, METRICS_VERSION
@@ -86,6 +86,8 @@ def execute(asked: RunRequest, console: "Console") -> Finished:
 
 def settings_of(asked: RunRequest) -> list[Setting]:
     """Return the contestants in the order of the flags, controls last."""
+    if both := sorted(set(asked.fixed) & set(asked.grid)):
+        raise StrategyError(f"{both[0]} is in --set and in --grid; leave one out")
     if not asked.strategies:
         if asked.fixed or asked.grid:
             raise TranscriptError("--set and --grid need --strategy: whose parameter is it?")
@@ -95,13 +97,30 @@ def settings_of(asked: RunRequest) -> list[Setting]:
         setting
         for strategy in asked.strategies
         for setting in expand(
-            strategy, asked.fixed, asked.grid, timeout_seconds=asked.timeout_seconds
+            strategy,
+            _for(strategy, asked.fixed, asked.strategies),
+            _for(strategy, asked.grid, asked.strategies),
+            timeout_seconds=asked.timeout_seconds,
         )
     ]
     if asked.with_controls:
         named = {setting.label for setting in settings}
         settings += [setting for setting in control_settings() if setting.label not in named]
     return settings
+
+
+Given = TypeVar("Given")
+
+
+def _for(strategy: str, given: Mapping[str, Given], strategies: Sequence[str]) -> dict[str, Given]:
+    """Return the parameters meant for one strategy: its own (`xun.k`) and those of all (`k`)."""
+    owners = {f"{name}.": name for name in strategies}
+    mine: dict[str, Given] = {}
+    for key, value in given.items():
+        prefix = next((prefix for prefix in owners if key.startswith(prefix)), "")
+        if not prefix or owners[prefix] == strategy:
+            mine[key.removeprefix(prefix)] = value
+    return mine
 
 
 def _run_with_progress(

@@ -4,13 +4,17 @@ A cell that fails is a row with its error and stays in the denominator. Rows are
 are scored, so that whatever ends the run loses nothing that was computed.
 """
 
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
+from multiprocessing.queues import Queue
+from queue import Empty
 from typing import Any, Final
 
 from compaction.errors import CompactionError, ModelError
@@ -79,24 +83,52 @@ def run_plan(
                 progress(row)
         return
     context = get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(locations)), mp_context=context) as pool:
-        pending = [
-            pool.submit(_run_in_worker, plan, location, folder, done) for location in locations
-        ]
-        for future in as_completed(pending):
-            try:
-                rows = future.result()
-            except BrokenProcessPool as error:
-                text = "a worker process was ended, perhaps for lack of memory; what was scored "
-                raise CompactionError(f"{text}is kept, run again with fewer --jobs") from error
-            for row in rows:
-                progress(row)
+    rows: Queue[Row] = context.Queue()
+    workers = min(jobs, len(locations))
+    pool = ProcessPoolExecutor(workers, context, initializer=_start_worker, initargs=(rows,))
+    try:
+        pending = {pool.submit(_run_in_worker, plan, each, folder, done) for each in locations}
+        _follow(pending, rows, progress)
+    except BrokenProcessPool as error:
+        text = "a worker process was ended, perhaps for lack of memory; what was scored "
+        raise CompactionError(f"{text}is kept, run again with fewer --jobs") from error
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in active_children():
+            child.terminate()
 
 
-def _run_in_worker(
-    plan: Plan, location: Location, folder: RunFolder, done: dict[str, Row]
-) -> list[Row]:
-    return list(run_transcript(plan, location, folder, done))
+def _follow(pending: set["Future[int]"], rows: "Queue[Row]", progress: Progress) -> None:
+    """Pass rows on as they are scored, until every task has returned and all its rows came."""
+    expected = 0
+    while pending or expected > 0:
+        with suppress(Empty):
+            while True:
+                progress(rows.get(timeout=0.1))
+                expected -= 1
+        finished = {future for future in pending if future.done()}
+        pending -= finished
+        expected += sum(future.result() for future in finished)
+
+
+_rows_out: "Queue[Row] | None" = None
+
+
+def _start_worker(rows: "Queue[Row]") -> None:
+    """Keep the way to the parent, and die at Ctrl-C without a word: the parent speaks."""
+    global _rows_out
+    _rows_out = rows
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _run_in_worker(plan: Plan, location: Location, folder: RunFolder, done: dict[str, Row]) -> int:
+    """Score a transcript, send its rows to the parent, and return how many there are."""
+    count = 0
+    for row in run_transcript(plan, location, folder, done):
+        if _rows_out is not None:
+            _rows_out.put(row)
+        count += 1
+    return count
 
 
 def run_transcript(
