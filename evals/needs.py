@@ -1,7 +1,7 @@
 """Needs: what the recorded assistant used that an earlier tool result or user message had brought.
 
 Extraction only; it is done once per transcript and shared by every setting. What became of a need
-under a strategy is `evals.need_status`. Definitions: DESIGN section 8.
+under a strategy is `evals.need_status`. The README says how to read them.
 """
 
 from bisect import bisect_left, bisect_right
@@ -23,11 +23,11 @@ first seen in the assistant's own words. Reread: used only to repeat a call that
 Quote: earlier bytes that an edit must reproduce; derived if the assistant had written them."""
 
 MAX_EARLIER_BLOCKS: Final = 5
-"""A reference that stands in more earlier messages is not specific. Source: DESIGN section 8."""
+"""A reference that stands in more earlier messages is not specific. This project's definition."""
 MAX_NEEDS_PER_REQUEST: Final = 20
 """One large write must not outweigh a hundred small steps; the sample is by digest."""
 LONG_GAP_REQUESTS: Final = 3
-"""The headline counts gaps above this. Source: DESIGN section 8."""
+"""The headline counts gaps above this. This project's definition."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Unrelated text, to see how often a reference would be found by chance.
 
 The sources of Python's own library: text of the same kind as what agents read, of any size, on
-every machine, and no conversation. DESIGN asks for another transcript; most runs have none as long.
+every machine, and no conversation. Another transcript would do too, but few runs have one as long.
 """
 
 import platform

@@ -22,7 +22,7 @@ CELLS_FOLDER: Final = "cells"
 ROW_VERSION: Final = 1
 """Raised when a column changes its meaning; older rows are then stale."""
 ENGAGED_FRACTION: Final = 0.01
-"""Below this saving a strategy did nothing worth a fidelity number. Source: DESIGN section 8."""
+"""Below this saving a strategy did nothing worth a fidelity number. This project's definition."""
 
 Status = Literal["ok", "error"]
 

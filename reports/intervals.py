@@ -11,7 +11,7 @@ from typing import Any, Final
 import pandas as pd
 
 MIN_CLUSTERS: Final = 10
-"""Below this no interval is made. Source: DESIGN section 10."""
+"""Below this no interval is made. This project's definition."""
 DRAWS: Final = 10_000
 SEED: Final = 20_240_917
 LEVEL: Final = 0.95
