@@ -1,7 +1,7 @@
 """Annotated key facts: whether each is still stated, in the right sense, when it is needed.
 
 Matching is `evals.matching`. Here: which facts can be judged at all, when, and in which zone (was
-the message that states it removed, or does it still stand whole?). The README says how to read them.
+the message that states it removed, or does it still stand whole?).
 """
 
 from collections import Counter
