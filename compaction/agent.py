@@ -22,6 +22,7 @@ from compaction.agent_events import (
 from compaction.agent_journal import (
     Journal,
     MemoryJournal,
+    Recording,
     Step,
     header,
     message_record,
@@ -31,17 +32,11 @@ from compaction.agent_journal import (
 )
 from compaction.agent_settings import AgentSettings
 from compaction.agent_tools import (
-    COMPACT_TOOL,
-    EXTRACT_TOOL,
-    READ_TOOL,
     CompactsOnRequest,
-    Tool,
     Toolbox,
     ToolOutcome,
-    compact_tool,
-    extract_tool,
-    read_tool,
     result_message,
+    tools_of,
 )
 from compaction.errors import ModelError, SessionError, StrategyError
 from compaction.history import History, View
@@ -84,12 +79,16 @@ class Agent:
         self._summarizer = self.settings.summarizer or model
         self._journal = journal or MemoryJournal()
         self._context = Context(counter=self.settings.counter, store=self.settings.store)
+        self._strategy = strategy
         self._compactor = strategy.start(self._context)
-        self._toolbox = Toolbox((*self.settings.tools, *self._own_tools(strategy)))
+        own_tools = tools_of(strategy, lambda handle: self._compactor.recover(handle), self.compact)
+        self._toolbox = Toolbox((*self.settings.tools, *own_tools))
         self._requests = 0
         self._recorded: deque[Step] = deque()
         self._requested: list[str | None] = []
-        self._open(strategy)
+        self._is_whole = True
+        """False while the compactor may know something that the journal does not."""
+        self._open()
 
     def run(self, prompt: str | None = None) -> str:
         """Work until the model answers without calling a tool, and return that answer.
@@ -99,6 +98,7 @@ class Agent:
 
         Raises:
             ModelError: the model failed; the conversation is kept, `run()` tries again.
+            SessionError: the journal could not be written; `run()` goes on from what it holds.
         """
         return run_steps(self.steps(prompt), self._perform)
 
@@ -119,6 +119,8 @@ class Agent:
 
     def steps(self, prompt: str | None = None) -> Actions:
         """Yield model calls and tool calls, and return the final answer; the drivers answer."""
+        if not self._is_whole:
+            self._restart()
         self._close_interrupted_calls()
         if prompt is not None:
             self._append(Message("user", prompt))
@@ -128,6 +130,8 @@ class Agent:
             reply = yield from self._request()
             message = reply.as_message()
             self._append(message, reply.usage)
+            if reply.usage is not None:
+                self._compactor.record_usage(reply.usage)
             self._requests += 1
             self._tell(ReplyReceived(message, reply.usage, self._requests - 1))
             if not message.tool_calls:
@@ -141,13 +145,12 @@ class Agent:
         )
 
     def _request(self) -> Generator[Action, Answer, ModelReply]:
+        self._is_whole = False
         view = yield from self._view()
+        self._is_whole = True
         self._tell(RequestSent(self._requests, len(view)))
         call = ModelCall(view.messages, purpose=AGENT_PURPOSE, tools=self._toolbox.schemas())
-        reply = yield from _ask(call)
-        if reply.usage is not None:
-            self._compactor.record_usage(reply.usage)
-        return reply
+        return (yield from _ask(call))
 
     def _use(self, call: ToolCall) -> Generator[Action, Answer, None]:
         started = time.perf_counter()
@@ -227,32 +230,30 @@ class Agent:
         self._journal.append(reply_record(reply))
         return reply
 
-    def _open(self, strategy: Strategy) -> None:
+    def _open(self) -> None:
         """Begin a session or go on with the one in the journal."""
-        recording = read_recording(self._journal, strategy)
+        recording = read_recording(self._journal, self._strategy)
         if recording is None:
-            self._journal.append(header(strategy))
-            if self.settings.system_prompt is not None:
-                self._append(Message("system", self.settings.system_prompt))
-            return
+            self._journal.append(header(self._strategy))
+        else:
+            calls = self._take_up(recording)
+            self._tell(SessionResumed(len(self.history), self._requests, calls))
+        if not len(self.history) and self.settings.system_prompt is not None:
+            self._append(Message("system", self.settings.system_prompt))
+
+    def _restart(self) -> None:
+        """Become what a new process would make of the journal: something failed half-way."""
+        self._compactor = self._strategy.start(self._context)
+        self._take_up(read_recording(self._journal, self._strategy) or Recording())
+        self._is_whole = True
+
+    def _take_up(self, recording: Recording) -> int:
+        """Go on with a session; return how many model calls of the compactor it holds."""
         self.history = History(recording.messages)
-        self._recorded.extend(recording.steps)
+        self._recorded = deque(recording.steps)
         self._requested = recording.compactions
         self._requests = sum(message.role == "assistant" for message in recording.messages)
-        calls = sum(len(step.replies) for step in recording.steps)
-        self._tell(SessionResumed(len(self.history), self._requests, calls))
-
-    def _own_tools(self, strategy: Strategy) -> list[Tool]:
-        """Return the tools that go with the strategy: those it names, else those it can serve."""
-        named = getattr(strategy, "agent_tools", None)
-        if named is None:
-            named = (EXTRACT_TOOL, READ_TOOL) if strategy.promises.recoverable else ()
-        offered = {
-            EXTRACT_TOOL: extract_tool(self._compactor.recover),
-            READ_TOOL: read_tool(self._compactor.recover),
-            COMPACT_TOOL: compact_tool(self.compact),
-        }
-        return [tool for name, tool in offered.items() if name in named]
+        return sum(len(step.replies) for step in recording.steps)
 
     def _close_interrupted_calls(self) -> None:
         for _, call in pair(self.history.messages()).open_calls:
@@ -270,8 +271,10 @@ class Agent:
         return last.text if last.role == "assistant" and not last.tool_calls else None
 
     def _append(self, message: Message, usage: Usage | None = None) -> None:
+        self._is_whole = False
         self._journal.append(message_record(message, usage))
         self.history = self.history.extended((message,))
+        self._is_whole = True
 
     def _tell(self, event: AgentEvent) -> None:
         self.settings.listen(event)

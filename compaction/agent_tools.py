@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from compaction.errors import StoreError
 from compaction.messages import Json, Message, ToolCall
+from compaction.strategy import Strategy
 
 EXTRACT_TOOL: Final = "extract_compacted_tool_result"
 READ_TOOL: Final = "read_persisted_output"
@@ -203,6 +204,21 @@ def compact_tool(request_compaction: RequestCompaction) -> Tool:
         run=compact,
         parameters=_object({"focus": ("string", "What the summary must keep in particular.")}),
     )
+
+
+def tools_of(
+    strategy: Strategy, recover: Recover, request_compaction: RequestCompaction
+) -> list[Tool]:
+    """Return the tools that go with a strategy: those it names, else those it can serve."""
+    named = getattr(strategy, "agent_tools", None)
+    if named is None:
+        named = (EXTRACT_TOOL, READ_TOOL) if strategy.promises.recoverable else ()
+    offered = {
+        EXTRACT_TOOL: extract_tool(recover),
+        READ_TOOL: read_tool(recover),
+        COMPACT_TOOL: compact_tool(request_compaction),
+    }
+    return [tool for name, tool in offered.items() if name in named]
 
 
 def _recovered(recover: Recover, handle: str) -> str:
