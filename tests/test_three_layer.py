@@ -258,6 +258,24 @@ def test_without_a_transcript_nothing_is_compacted_unless_that_is_allowed(tmp_pa
     assert [event.outcome for event in compacted.events] == ["failed", "applied"]
 
 
+@pytest.mark.parametrize("required", [True, False])
+def test_what_a_full_disk_kept_out_of_one_transcript_is_in_the_next(tmp_path, required):
+    folder = tmp_path / "transcripts"
+    folder.write_text("in the way")
+    running = Running([SUMMARY] * 2, transcripts_dir=str(folder), require_transcript=required)
+    messages = [*OPENING, *rounds(6, chars=20_000)]
+    running.view(messages)
+    folder.unlink()
+
+    messages += rounds(6, chars=20_000, start=6)
+    running.view(messages)
+
+    (file,) = folder.iterdir()
+    assert [json.loads(line) for line in file.read_text("utf-8").splitlines()] == (
+        messages_to_openai(messages)
+    )
+
+
 def test_an_output_that_cannot_be_written_stays_whole_and_the_event_says_so(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("in the way")

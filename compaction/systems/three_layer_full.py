@@ -40,6 +40,8 @@ class CompactState:
     results: Store = field(default_factory=result_files)
     """Full text of large outputs."""
     transcripts: Store = field(default_factory=transcript_files)
+    transcribed: int = 0
+    """How many messages the transcripts that could be written hold together."""
     events: list[CompactionEvent] = field(default_factory=list)
     """What the functions of `three_layer` did and failed to do, oldest first."""
     edits: dict[str, Origin] = field(default_factory=dict)
@@ -100,6 +102,7 @@ class FullCompaction:
         if self.transcript.messages:
             try:
                 handles = (self.transcript.write(state.transcripts),)
+                state.transcribed = self.transcript.first + len(self.transcript.messages)
             except StoreError as error:
                 view = view.with_events(self._event("failed", f"no transcript: {error}"))
                 if self.require_transcript:

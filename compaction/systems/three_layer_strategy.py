@@ -172,7 +172,6 @@ class ThreeLayerCompactor:
         self._settings = settings
         self._context = replace(context, counter=JsonCharCounter())
         self._total = RunningTotal(self._context.counter)
-        self._transcribed = 0
         self._taken = 0
         self._manual = False
         self._focus: str | None = None
@@ -240,7 +239,7 @@ class ThreeLayerCompactor:
         """Return what the next transcript holds: what no earlier one does, word for word."""
         if self._settings.literal_transcripts:
             return Transcript(view.messages)
-        start, self._transcribed = self._transcribed, len(history)
+        start = self.state.transcribed
         return Transcript(history.messages(start), start)
 
     def _watch(self, message: Message) -> None:
