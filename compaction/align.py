@@ -7,7 +7,7 @@ stands for what is missing around it.
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from compaction.history import Entries, Entry, Origin, spans_of
 from compaction.messages import Message
@@ -49,10 +49,60 @@ def _handle_in(message: Message) -> str | None:
 
 def _match(given: Entries, returned: Sequence[Message]) -> dict[int, int]:
     """Return position in `returned` -> position in `given`, each of the latter at most once."""
-    matched: dict[int, int] = {}
+    matched = _match_complete(given, returned)
     _match_by(lambda message: message.digest, given, returned, matched)
     _match_by(_call_key, given, returned, matched)
+    _match_fewer_calls(given, returned, matched)
     return matched
+
+
+def _match_complete(given: Entries, returned: Sequence[Message]) -> dict[int, int]:
+    """Match calls and results of which as many came back as were given, in their order.
+
+    Before anything else, because results of one reused id that were cleared to the same text are
+    equal messages, and equality would take one for the other.
+    """
+    before = _places(entry.message for entry in given)
+    after = _places(returned)
+    return {
+        position: source
+        for key, positions in after.items()
+        if len(sources := before.get(key, [])) == len(positions)
+        for position, source in zip(positions, sources, strict=True)
+    }
+
+
+def _places(messages: Iterable[Message]) -> dict[Key, list[int]]:
+    places: defaultdict[Key, list[int]] = defaultdict(list)
+    for position, message in enumerate(messages):
+        key = _call_key(message)
+        if key is not None:
+            places[key].append(position)
+    return places
+
+
+def _match_fewer_calls(
+    given: Entries, returned: Sequence[Message], matched: dict[int, int]
+) -> None:
+    """Match assistant messages that lost some of their calls."""
+    taken = set(matched.values())
+    free = [
+        (position, _call_ids(entry.message))
+        for position, entry in enumerate(given)
+        if position not in taken and entry.message.tool_calls
+    ]
+    for position in range(len(returned) - 1, -1, -1):
+        left = _call_ids(returned[position])
+        if position in matched or not left:
+            continue
+        found = next((item for item in reversed(free) if left < item[1]), None)
+        if found is not None:
+            matched[position] = found[0]
+            free.remove(found)
+
+
+def _call_ids(message: Message) -> frozenset[str]:
+    return frozenset(call.call_id or call.name for call in message.tool_calls)
 
 
 def _match_by(

@@ -294,3 +294,28 @@ def test_the_work_is_proportional_to_the_messages_however_many_were_written(ever
         return steps_of(lambda: align(entries, returned, "code"))
 
     assert work(1_600) < 4.5 * work(400)
+
+
+def test_results_of_a_reused_id_that_were_cleared_to_one_text_keep_their_order():
+    cleared = "[cleared]"
+    given_messages = (
+        Message("assistant", None, tool_calls=(call("a"),)),
+        Message("tool", cleared, tool_call_id="a"),
+        Message("assistant", None, tool_calls=(call("a"),)),
+        Message("tool", "a long text", tool_call_id="a"),
+    )
+
+    returned = [*given_messages[:3], given_messages[3].with_text(cleared)]
+
+    assert origins(given_messages, returned) == [*whole(0, 1, 2), ("edited", ((3, 4),))]
+
+
+def test_an_assistant_message_that_lost_a_call_is_the_edited_one():
+    left = replace(CONVERSATION[2], content="[a call was removed]", tool_calls=(call("b"),))
+    returned = [*CONVERSATION[:2], left, *CONVERSATION[4:]]
+
+    assert origins(CONVERSATION, returned) == [
+        *whole(0, 1),
+        ("edited", ((2, 3),)),
+        *whole(4, 5, 6),
+    ]

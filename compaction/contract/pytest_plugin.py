@@ -77,7 +77,8 @@ def pytest_collection_modifyitems(
     for spec in config.getoption("compaction_strategy"):
         contract = StrategyContract.from_parent(session, name=f"compaction[{spec}]", spec=spec)
         config.stash[_COLLECTORS].append(contract)
-        items.extend(contract.collect())
+        contract.load()
+        items.extend(session.genitems(contract))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -108,14 +109,22 @@ class StrategyContract(pytest.Collector):
         self.spec = spec
         self.has_run = False
 
-    def collect(self) -> Iterator["InvariantItem"]:
-        from compaction.contract.invariants import INVARIANTS
+    def load(self) -> None:
+        """Find the strategy.
+
+        Raises:
+            pytest.UsageError: there is none.
+        """
         from compaction.errors import CompactionError
 
         try:
             self._target.strategy_for(())
         except CompactionError as error:
             raise pytest.UsageError(f"--compaction-strategy: {error}") from error
+
+    def collect(self) -> Iterator["InvariantItem"]:
+        from compaction.contract.invariants import INVARIANTS
+
         for name in INVARIANTS:
             yield InvariantItem.from_parent(self, name=name)
 

@@ -45,7 +45,7 @@ class _Search:
 
     @property
     def size(self) -> int:
-        return sum(_size(message) for message in self.messages)
+        return size_of(self.messages)
 
     @property
     def is_spent(self) -> bool:
@@ -138,6 +138,11 @@ def _bare_call(call: ToolCall) -> ToolCall:
 
 def _short_part(part: Part) -> Part:
     return part.with_text(part.text[:1]) if part.kind in ("text", "refusal") else part
+
+
+def size_of(messages: Messages) -> int:
+    """Return what a reduction makes smaller: above all calls and messages, then characters."""
+    return sum(map(_size, messages))
 
 
 def _size(message: Message) -> int:

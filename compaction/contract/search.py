@@ -15,10 +15,10 @@ from types import FrameType
 from typing import Final, NamedTuple
 
 from compaction.contract.faults import Violation
-from compaction.contract.invariants import INVARIANTS
+from compaction.contract.invariants import INVARIANTS, Kind
 from compaction.contract.providers import OPENAI_CHAT
-from compaction.contract.reduction import reduced
-from compaction.contract.suite import Finding, Findings, check_conversation
+from compaction.contract.reduction import reduced, size_of
+from compaction.contract.suite import BOTH_KINDS, Finding, Findings, check_conversation
 from compaction.contract.targets import Candidate
 from compaction.contract.trial import Trial, request_positions
 from compaction.extractive import ExtractiveModel
@@ -30,6 +30,8 @@ HANG_SECONDS: Final = 5.0
 """A conversation that is still being compacted after this when the time is up counts as a hang."""
 REDUCTION_FRACTION: Final = 0.5
 """Of the time budget, kept back for making found conversations smaller."""
+FURTHER_EXAMPLES: Final = 20
+"""After the first failure at least so many are looked at, and as many as before it, for others."""
 HANGS: Final = "every_input_is_answered"
 """The invariant that a call breaks which does not return."""
 
@@ -116,20 +118,31 @@ class _TimeIsUp(BaseException):
     """Not an Exception, so that code under test which catches those does not swallow it."""
 
 
+class _Case(NamedTuple):
+    """A conversation that breaks an invariant."""
+
+    messages: Messages
+    turn: int
+    source: str
+    messages_before: int
+    finding: Finding
+
+
 class _Running:
     """A search under way."""
 
     def __init__(self, target: Candidate, plan: Plan) -> None:
         self._target, self._plan = target, plan
         self._started = time.monotonic()
-        self._found: dict[str, tuple[Conversation, int, Finding]] = {}
-        self._broken: dict[str, Broken] = {}
+        self._found: dict[str, _Case] = {}
+        """Invariant -> the smallest conversation so far."""
         self._applicable: set[str] = set()
         self._reasons: dict[str, str] = {}
-        self._count = 0
+        self._count = self._last = 0
+        """Conversations checked, and after how many to stop because something was found."""
         self._has_acted = False
-        self._now: tuple[float, Conversation, int] | None = None
-        """The conversation under check: since when, which, its turn."""
+        self._now: tuple[float, _Case] | None = None
+        """What is under check, and since when; its finding is the one for a hang."""
         self._stopped: str | None = None
 
     def look(self) -> None:
@@ -137,29 +150,38 @@ class _Running:
             self._check(conversation)
         try:
             self._generate()
-        except _Enough:
-            self._stopped = self._out_of_time()
-        for name in sorted(self._found, key=list(INVARIANTS).index):
-            self._broken[name] = self._smaller(name)
+        except _Enough as enough:
+            self._stopped = str(enough)
+        # Those of a single view first: they are cheap, and often make the others smaller as well.
+        for name in sorted(self._found, key=lambda name: INVARIANTS[name].kind, reverse=True):
+            self._reduce(name)
 
     def note_time(self) -> None:
         """Time was up in the middle of something: say in what."""
         self._stopped = self._out_of_time()
         if self._now is None:
             return
-        since, conversation, turn = self._now
+        since, case = self._now
         seconds = time.monotonic() - since
         if seconds >= min(HANG_SECONDS, self._plan.budget_seconds / 2):
             violation = Violation(HANGS, -1, "", f"did not return within {seconds:.1f} s")
-            self._found.setdefault(HANGS, (conversation, turn, Finding(HANGS, -1, violation, "")))
+            self._note(case._replace(finding=Finding(HANGS, -1, violation, "")))
 
     def outcome(self) -> Outcome:
-        for name, (conversation, turn, finding) in self._found.items():
-            self._broken.setdefault(name, self._as_found(conversation, turn, finding))
-        names = [name for name in INVARIANTS if name in self._broken]
-        applicable = frozenset(self._applicable | set(names))
+        broken = {
+            name: Broken(
+                case.finding,
+                case.messages,
+                self._target.parameters_for(case.messages, turn=case.turn),
+                case.source,
+                case.messages_before,
+            )
+            for name in INVARIANTS
+            if (case := self._found.get(name)) is not None
+        }
+        applicable = frozenset(self._applicable | set(broken))
         return Outcome(
-            broken={name: self._broken[name] for name in names},
+            broken=broken,
             applicable=applicable,
             reasons={k: v for k, v in self._reasons.items() if k not in applicable},
             conversations=self._count,
@@ -172,83 +194,76 @@ class _Running:
         from compaction.contract.generators import conversations, visit_examples
 
         def visit(messages: Messages) -> None:
-            self._check(Conversation(messages, f"generated conversation {self._count + 1}"))
             kept_back = REDUCTION_FRACTION if self._found else 0.0
-            if self._elapsed() > self._plan.budget_seconds * (1 - kept_back):
-                raise _Enough
+            if time.monotonic() - self._started > self._plan.budget_seconds * (1 - kept_back):
+                raise _Enough(self._out_of_time())
+            if self._found and self._count >= self._last:
+                raise _Enough("what was found")
+            self._check(Conversation(messages, f"generated conversation {self._count + 1}"))
 
         visit_examples(
             conversations(), visit, examples=self._plan.examples, random_seed=self._plan.seed
         )
 
     def _check(self, conversation: Conversation) -> None:
-        turn = self._count
-        findings = self._run(conversation, turn)
+        messages, turn = conversation.messages, self._count
+        findings = self._run(messages, turn, conversation.source, len(messages))
         self._count += 1
-        self._has_acted = self._has_acted or self._acts(conversation, turn)
+        if not self._found:
+            self._last = self._count + max(self._count, FURTHER_EXAMPLES)
+        self._has_acted = self._has_acted or self._acts(messages, turn)
         self._applicable |= findings.applicable
         self._reasons |= findings.not_applicable
         self._plan.heartbeat(self._count)
-        for finding in findings.violations:
-            known = self._found.get(finding.invariant)
-            is_smaller = known is None or len(conversation.messages) < len(known[0].messages)
-            if is_smaller and finding.invariant not in self._plan.ignored:
-                self._found[finding.invariant] = (conversation, turn, finding)
 
-    def _run(self, conversation: Conversation, turn: int) -> Findings:
-        strategy = self._target.strategy_for(conversation.messages, turn=turn)
-        self._now = (time.monotonic(), conversation, turn)
-        findings = check_conversation(strategy, conversation.messages)
+    def _run(
+        self,
+        messages: Messages,
+        turn: int,
+        source: str,
+        messages_before: int,
+        kinds: tuple[Kind, ...] = BOTH_KINDS,
+    ) -> Findings:
+        """Check a conversation and keep it for each invariant that it is the smallest for."""
+        strategy = self._target.strategy_for(messages, turn=turn)
+        hang = Finding(HANGS, -1, Violation(HANGS, -1, "", ""), "")
+        case = _Case(messages, turn, source, messages_before, hang)
+        self._now = (time.monotonic(), case)
+        findings = check_conversation(strategy, messages, kinds=kinds)
         self._now = None
+        for finding in findings.violations:
+            self._note(case._replace(finding=finding))
         return findings
 
-    def _acts(self, conversation: Conversation, turn: int) -> bool:
-        messages = conversation.messages
+    def _note(self, case: _Case) -> None:
+        name = case.finding.invariant
+        known = self._found.get(name)
+        is_smaller = known is None or size_of(case.messages) < size_of(known.messages)
+        if is_smaller and name not in self._plan.ignored:
+            self._found[name] = case
+
+    def _acts(self, messages: Messages, turn: int) -> bool:
         strategy = self._target.strategy_for(messages, turn=turn)
-        trial = Trial(
-            strategy, messages, request_positions(messages), ExtractiveModel(), OPENAI_CHAT
-        )
+        positions = request_positions(messages)
+        trial = Trial(strategy, messages, positions, ExtractiveModel(), OPENAI_CHAT)
         try:
             return any(step.view.messages != step.history.messages() for step in trial.drive())
         except Exception:  # noqa: BLE001 - reported by the check itself
             return True
 
-    def _smaller(self, name: str) -> Broken:
-        conversation, turn, finding = self._found[name]
+    def _reduce(self, name: str) -> None:
+        case = self._found[name]
         share = self._plan.budget_seconds * REDUCTION_FRACTION / len(self._found)
         until = min(time.monotonic() + share, self._started + self._plan.budget_seconds)
-        best = finding
+        kinds = ("view",) if INVARIANTS[name].kind == "view" else BOTH_KINDS
 
         def fails(messages: Messages) -> bool:
-            nonlocal best
             if time.monotonic() > until:
                 return False
-            findings = self._run(Conversation(messages, conversation.source), turn)
-            again = next((item for item in findings.violations if item.invariant == name), None)
-            best = again or best
-            return again is not None
+            findings = self._run(messages, case.turn, case.source, case.messages_before, kinds)
+            return name in findings.broken
 
-        messages = reduced(conversation.messages, fails)
-        return self._as_found(conversation._replace(messages=messages), turn, best, conversation)
-
-    def _as_found(
-        self,
-        conversation: Conversation,
-        turn: int,
-        finding: Finding,
-        original: Conversation | None = None,
-    ) -> Broken:
-        messages = conversation.messages
-        return Broken(
-            finding,
-            messages,
-            self._target.parameters_for(messages, turn=turn),
-            conversation.source,
-            len((original or conversation).messages),
-        )
-
-    def _elapsed(self) -> float:
-        return time.monotonic() - self._started
+        reduced(case.messages, fails)
 
     def _out_of_time(self) -> str:
         return f"the time budget of {self._plan.budget_seconds:g} s"
