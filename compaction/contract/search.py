@@ -149,7 +149,8 @@ class _Running:
         for conversation in self._plan.recorded:
             self._check(conversation)
         try:
-            self._generate()
+            if self._plan.examples:
+                self._generate()
         except _Enough as enough:
             self._stopped = str(enough)
         # Those of a single view first: they are cheap, and often make the others smaller as well.

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Protocol
 
-from compaction.contract.callables import as_strategy
+from compaction.contract.callables import CallableStrategy, as_strategy
 from compaction.contract.trial import CHARS_PER_TOKEN, RequestChars
 from compaction.errors import StrategyError
 from compaction.history import History
@@ -54,7 +54,6 @@ TRIALS: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
         },
         {"context_limit_chars": "75%", "keep_recent_tool_results": "0"},
     ),
-    "random_drop": ({"keep_tokens": "50%"}, {"keep_tokens": "10%"}),
     "truncate": ({"keep_tokens": "50%"}, {"keep_tokens": "10%"}),
 }
 """Short name -> parameters that make the strategy act on conversations of any size.
@@ -86,6 +85,8 @@ class Given:
         return self.strategy
 
     def parameters_for(self, messages: Messages, *, turn: int = 0) -> dict[str, str]:
+        if isinstance(self.strategy, CallableStrategy):
+            return {}
         return {key: repr(value) for key, value in parameters_of(self.strategy).items()}
 
 
