@@ -206,7 +206,7 @@ def newest_first(turn):
     yield from nothing()
     if not turn.is_long:
         return turn.entries
-    head, middle, tail = head_and_tail(turn.entries)
+    head, _middle, tail = head_and_tail(turn.entries)
     return (head[1], head[0], *tail)
 
 
@@ -281,12 +281,15 @@ def drop_old_user_messages(turn):
     return (turn.entries[0], *(e for e in turn.entries[1:] if e.message.role != "user"))
 
 
-def random_marker(turn, _numbers=itertools.count()):
+_NUMBERS = itertools.count()
+
+
+def random_marker(turn):
     yield from nothing()
     if not turn.is_long:
         return turn.entries
     head, middle, tail = head_and_tail(turn.entries)
-    return (*head, written(Message("user", f"[cut {next(_numbers):06}]"), middle), *tail)
+    return (*head, written(Message("user", f"[cut {next(_NUMBERS):06}]"), middle), *tail)
 
 
 def same_as_a_cleared_result(turn):
@@ -324,8 +327,8 @@ def trust_every_result(turn):
     """It looks up the call of each result, and takes for granted that there is one."""
     yield from nothing()
     calls = {c.call_id: c for e in turn.entries for c in e.message.tool_calls}
-    assert [calls[e.message.tool_call_id] for e in turn.entries if e.message.is_result] != None
-    return turn.entries
+    made = [calls[e.message.tool_call_id] for e in turn.entries if e.message.is_result]
+    return turn.entries if len(made) <= len(turn.entries) else ()
 
 
 def remove_a_little(turn):
@@ -346,7 +349,7 @@ def miss_the_target_silently(turn):
     if not turn.is_long:
         return turn.entries
     turn.applied(messages_removed=2)
-    head, middle, tail = head_and_tail(turn.entries, 8)
+    head, _middle, tail = head_and_tail(turn.entries, 8)
     return (*head, *tail)
 
 
@@ -374,7 +377,7 @@ def undo_a_bit_too_much(turn):
     yield from nothing()
     if not turn.is_long:
         return turn.entries
-    head, middle, tail = head_and_tail(turn.entries)
+    head, _middle, tail = head_and_tail(turn.entries)
     return (*head, *tail)
 
 

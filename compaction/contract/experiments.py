@@ -27,6 +27,7 @@ from compaction.contract.trial import (
     Trial,
     describe,
     request_positions,
+    usage_of,
 )
 from compaction.errors import CompactionError
 from compaction.history import View
@@ -58,7 +59,7 @@ def target_is_met_or_missed_aloud(good: Good) -> Verdict:
     found = []
     for step in good.steps:
         outcomes = {event.outcome for event in step.view.events}
-        size = good.trial.size(step.view)
+        size = step.size
         if "applied" in outcomes and not outcomes & {"failed", "skipped"} and size > target:
             text = f"the pass ended at {size}, the target is {target}, and no event says why"
             found.append(at_step(step, "target_is_met_or_missed_aloud", text))
@@ -83,7 +84,7 @@ def _rest(trial: Trial, step: Step) -> list[Found]:
     recorder, view = Recorder(trial.model), step.view
     for number in range(REST_PASSES):
         recorder.clear()
-        step.compactor.record_usage(trial.usage(view, HUGE_TOKENS))
+        step.compactor.record_usage(usage_of(trial.size(view), HUGE_TOKENS))
         request = Request(step.number + number + 1)
         before = view
         view = run_steps(step.compactor.steps(step.history, request), recorder.answer)
@@ -123,7 +124,7 @@ def counts_are_faithful(good: Good) -> Verdict:
     allowed = good.trial.strategy.promises.counts_within_fraction or 0.0
     for step in good.steps:
         told = [event.tokens_after for event in step.view.events if event.tokens_after is not None]
-        size = good.trial.size(step.view)
+        size = step.size
         if told and abs(told[-1] - size) > allowed * size:
             text = f"the event says {told[-1]}, the counter {size}"
             return [at_step(step, "counts_are_faithful", text)]

@@ -13,7 +13,7 @@ from compaction.contract.drives import (
     shown_indices,
 )
 from compaction.contract.providers import OPENAI_CHAT, check_messages
-from compaction.contract.trial import Step, Trial, describe
+from compaction.contract.trial import Step, Trial, describe, usage_of
 from compaction.errors import CompactionError, ModelError
 from compaction.history import Entry, History
 from compaction.llm import ChatModel, ModelCall, ModelReply, run_steps
@@ -213,7 +213,7 @@ def _append_during(good: Good, number: int) -> Found | None:
             position = differs if differs < len(view) else -1
             found = at_step(step, "later_messages_survive", text, position=position)
             return found._replace(view=view)
-        compactor.record_usage(trial.usage(view))
+        compactor.record_usage(usage_of(trial.size(view)))
         history = arriving.history
     return None
 

@@ -19,7 +19,6 @@ from compaction.history import History, View
 from compaction.llm import ChatModel
 from compaction.messages import Message, Messages
 from compaction.strategy import Strategy
-from compaction.tokens import RunningTotal
 
 _EXCERPT_CHARS: Final = 60
 BOTH_KINDS: Final[tuple[Kind, ...]] = ("view", "run")
@@ -69,7 +68,7 @@ def check_conversation(
         messages: The conversation; a fault of its own is not held against the strategy.
         model: Answers the strategy's calls; without one, the extractive summariser does.
         requests: Lengths of the history at the requests; without them, one before each assistant
-            message and one at the end.
+            message and one at the end (of very many, `MAX_REQUESTS` at even distances).
         profile: Whose rules `roles_stay_legal` asks for.
         kinds: `view` alone is linear in a long conversation; `run` drives it some ten times.
     """
@@ -102,7 +101,6 @@ class _Decided:
         """Check each view; return the drive for the experiments, or None if it broke off."""
         trial, steps = self._trial, []
         checks = RequestChecks(trial.strategy.promises, trial.profile)
-        shown = RunningTotal(trial.counter)
         keeps = "run" in self._kinds
         step: Step | None = None
         try:
@@ -112,7 +110,7 @@ class _Decided:
                     step.view,
                     twin=step.twin,
                     history_size=step.history.total(trial.counter),
-                    view_size=shown.total(step.view.entries),
+                    view_size=step.size,
                     recover=step.compactor.recover,
                 )
                 self._add(step, found)

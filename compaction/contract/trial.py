@@ -14,12 +14,17 @@ from compaction.llm import ChatModel, ModelCall, ModelReply, Usage, run_steps
 from compaction.messages import Message, Messages, canonical_json
 from compaction.store import MemoryStore
 from compaction.strategy import Compactor, Context, Request, Strategy
+from compaction.tokens import RunningTotal
 
 CHARS_PER_TOKEN: Final = 4
 OUTPUT_TOKENS: Final = 50
 """What each request of a drive is said to have answered."""
 MAX_CALLS: Final = 64
 """Model calls of one request; whoever makes more does not end."""
+
+
+MAX_REQUESTS: Final = 400
+"""Requests at which a long conversation is looked at, unless the caller says which."""
 
 
 class RequestChars:
@@ -99,6 +104,8 @@ class Step:
     number: int
     history: History
     view: View
+    size: int
+    """Of the view, by the counter of the trial."""
     twin: View | None
     calls: tuple[ModelCall, ...]
     outcomes: tuple[ModelReply | ModelError, ...]
@@ -134,6 +141,7 @@ class Trial:
         recorder = Recorder(model or self.model)
         compactor = self.start()
         twin = self.start() if with_twin else None
+        running = RunningTotal(self.counter)
         for number, length in enumerate(self.positions if positions is None else positions):
             history, request = whole.prefix(length), Request(number)
             recorder.clear()
@@ -146,6 +154,7 @@ class Trial:
                 number,
                 history,
                 view,
+                running.total(view.entries),
                 again,
                 tuple(recorder.calls),
                 tuple(recorder.outcomes),
@@ -154,13 +163,15 @@ class Trial:
             yield step
             for each in (compactor, twin):
                 if each is not None:
-                    each.record_usage(self.usage(view, extra_tokens))
-
-    def usage(self, view: View, extra_tokens: int = 0) -> Usage:
-        return Usage(self.size(view) // CHARS_PER_TOKEN + extra_tokens, OUTPUT_TOKENS)
+                    each.record_usage(usage_of(step.size, extra_tokens))
 
     def size(self, view: View) -> int:
         return sum(self.counter.count(entry.message) for entry in view.entries)
+
+
+def usage_of(size: int, extra_tokens: int = 0) -> Usage:
+    """Return what the provider would have counted for a view of so many characters."""
+    return Usage(size // CHARS_PER_TOKEN + extra_tokens, OUTPUT_TOKENS)
 
 
 def _replayed(
@@ -179,9 +190,14 @@ def _replayed(
 
 
 def request_positions(messages: Messages) -> tuple[int, ...]:
-    """Return where a model is asked: before each assistant message, and at the end."""
+    """Return where a model is asked: before each assistant message, and at the end.
+
+    Of more than `MAX_REQUESTS`, that many at even distances: each costs as much as the view is
+    long, so that all of them would cost the square of the conversation.
+    """
     asked = [at for at, message in enumerate(messages) if at and message.role == "assistant"]
-    return (*asked, len(messages))
+    stride = -(-len(asked) // MAX_REQUESTS) or 1
+    return (*asked[::stride], len(messages))
 
 
 def describe(error: BaseException) -> str:
