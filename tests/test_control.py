@@ -16,7 +16,7 @@ from compaction.llm import ModelReply, NoModel, ScriptedChat, Usage, drive
 from compaction.messages import Message, ToolCall
 from compaction.strategy import Context, Promises, Request
 from compaction.tiers import ClearToolResults, OffloadLargeResults, SnipMiddle, Summarize
-from compaction.tokens import CharCounter
+from compaction.tokens import CharCounter, JsonCharCounter
 from compaction.triggers import (
     Always,
     AnyOf,
@@ -384,9 +384,10 @@ def test_a_pipeline_with_the_extractive_model_never_grows_a_view(before):
         ),
         trigger=Tokens(600),
         target_tokens=400,
+        counter=JsonCharCounter(),
     )
     views, _ = replay(pipeline, before, ExtractiveModel())
-    counter = CharCounter()
+    counter = JsonCharCounter()
 
     for length, view in enumerate(views, start=1):
         size = sum(map(counter.count, view.messages))

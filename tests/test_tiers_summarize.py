@@ -210,6 +210,20 @@ def test_nothing_new_to_condense_is_skipped_without_a_call():
     assert [event.outcome for event in twice.events] == ["skipped"]
 
 
+def test_what_is_smaller_than_the_frame_of_a_summary_costs_no_call():
+    view = View.of(History([Message("user", "x" * 70), Message("assistant", "y")]))
+    tier = Summarize(keep_tail_messages=1, template="frame " * 11 + "{summary}....")
+
+    skipped, model = summarized(tier, view, "s")
+    larger = View.of(History([Message("user", "x" * 72), Message("assistant", "y")]))
+    applied, asked = summarized(tier, larger, "s")
+
+    assert (len(model.calls), len(asked.calls)) == (0, 1)
+    assert skipped.entries == view.entries
+    assert skipped.events[-1].outcome == "skipped"
+    assert applied.events[-1].outcome == "applied"
+
+
 def test_a_given_previous_summary_focus_and_limit_reach_the_model():
     tier = Summarize(keep_tail_messages=2, max_summary_tokens=77)
     _, model = summarized(tier, dialogue(4), previous_summary="older", focus="the port")

@@ -150,6 +150,25 @@ def test_nothing_to_condense_costs_no_call(rounds):
     assert agent.model.calls == []
 
 
+def test_what_no_summary_can_make_smaller_is_nothing_to_condense_and_costs_no_call():
+    conversation = Conversation()
+    conversation.add_user_message("Go.")
+    calls = [
+        {"id": f"c{i}", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+        for i in range(100)
+    ]
+    conversation.add_agent_message({"role": "assistant", "content": None, "tool_calls": calls})
+    for call in calls:
+        conversation.add_tool_result(call["id"], "x" * 1_000)
+    conversation.add_user_message("And?")
+    agent = agent_of(conversation)
+
+    result = compact_conversation(agent)
+
+    assert result.status == "NOTHING_TO_CONDENSE"
+    assert agent.model.calls == []
+
+
 def test_a_summary_alone_is_nothing_to_condense():
     agent = agent_of(conversation_of(20, 100), SUMMARY)
 

@@ -22,7 +22,7 @@ Where the seed leaves a choice, the default is sound and the literal reading a p
    text keeps the summary as a section until the next one (`keep_summary=False` drops it).
 8. A second summary sees the first (`literal_batch`: it does not).
 9. Empty, refused, cut-off, grown or failed summaries are SUMMARIZE_FAILED and end the check;
-   NOTHING_TO_CONDENSE goes on with halved keeps.
+   NOTHING_TO_CONDENSE, also where no summary could be smaller, goes on with halved keeps.
 10. `keep_max=0` collects all. Halving rounds down, to 1 at least, and is forgotten after the check.
 11. Originals are named by id, occurrence and content (`literal_ids`: by id, the first one wins).
 12. Originals are part of the archive.

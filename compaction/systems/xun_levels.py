@@ -3,6 +3,7 @@
 `Xun` and `Conversation` both run these; when they run is decided in `compaction.systems.xun`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
@@ -11,7 +12,7 @@ from compaction.conversation_messages import EstimatedLength
 from compaction.history import View
 from compaction.llm import Steps
 from compaction.messages import INSTRUCTION_ROLES
-from compaction.strategy import CompactionEvent, Context
+from compaction.strategy import CompactionEvent, Context, Outcome
 from compaction.systems.xun_prompts import (
     COMPACTED_SYSTEM_PROMPT,
     MAX_SUMMARY_TOKENS,
@@ -26,6 +27,11 @@ COMPACTED: Final = "COMPACTED"
 NOTHING_TO_CONDENSE: Final = "NOTHING_TO_CONDENSE"
 SUMMARIZE_FAILED: Final = "SUMMARIZE_FAILED"
 SummaryStatus = Literal["COMPACTED", "NOTHING_TO_CONDENSE", "SUMMARIZE_FAILED"]
+_STATUS: Final[Mapping[Outcome, SummaryStatus]] = {
+    "applied": COMPACTED,
+    "skipped": NOTHING_TO_CONDENSE,
+    "failed": SUMMARIZE_FAILED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +170,8 @@ def condense_steps(
         return Condensed(view.with_events(event), outcome)
     condensed = yield from tier.steps(view, context, split=split, focus=focus)
     event = condensed.events[-1]
-    status: SummaryStatus = COMPACTED if event.outcome == "applied" else SUMMARIZE_FAILED
-    return Condensed(condensed, SummaryCompactResult(status, event.reason, event.messages_removed))
+    outcome = SummaryCompactResult(_STATUS[event.outcome], event.reason, event.messages_removed)
+    return Condensed(condensed, outcome)
 
 
 def _since_last_user(view: View, options: SummaryOptions) -> int:

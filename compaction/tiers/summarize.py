@@ -113,6 +113,8 @@ class Summarize:
         previous = found if previous_summary is None else previous_summary
         if not rest:
             return view.with_events(self._skipped("nothing new to condense"))
+        if self._is_hopeless(parts.subject, context.counter):
+            return view.with_events(self._skipped("no summary is smaller than what it replaces"))
         call = fitting_call(
             lambda subject, left_out: self.prompt.build(
                 subject, previous_summary=previous, focus=focus, left_out=left_out
@@ -152,6 +154,12 @@ class Summarize:
         summaries = [text for entry in subject if (text := self.summary_in(entry)) is not None]
         rest = tuple(entry for entry in subject if self.summary_in(entry) is None)
         return ("\n\n".join(summaries) or None), rest
+
+    def _is_hopeless(self, subject: Entries, counter: Measure) -> bool:
+        """Whether the frame of a summary alone is refused as too large: that costs no call."""
+        frame = self.summary_entry("", subject).message
+        replaced = tuple(entry.message for entry in subject)
+        return self.guard.check_size(frame, replaced, counter) is not None
 
     def _commit(
         self, view: View, parts: Split, call: ModelCall, reply: ModelReply, counter: Measure
