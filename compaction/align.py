@@ -8,6 +8,7 @@ stands for what is missing around it.
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import accumulate
 
 from compaction.history import Entries, Entry, Origin, spans_of
 from compaction.messages import Message
@@ -48,18 +49,23 @@ def _handle_in(message: Message) -> str | None:
 
 
 def _match(given: Entries, returned: Sequence[Message]) -> dict[int, int]:
-    """Return position in `returned` -> position in `given`, each of the latter at most once."""
+    """Return position in `returned` -> position in `given`, each of the latter at most once.
+
+    In the order of `given` as far as there is a match in that order, because most code keeps it.
+    """
     matched = _match_complete(given, returned)
-    _match_by(lambda message: message.digest, given, returned, matched)
-    _match_by(_call_key, given, returned, matched)
+    for key in (_digest, _call_key):
+        _match_by(key, given, returned, matched, in_order=True)
     _match_fewer_calls(given, returned, matched)
+    for key in (_digest, _call_key):
+        _match_by(key, given, returned, matched, in_order=False)
     return matched
 
 
 def _match_complete(given: Entries, returned: Sequence[Message]) -> dict[int, int]:
-    """Match calls and results of which as many came back as were given, in their order.
+    """Match results of one id, and equal messages, of which as many came back as were given.
 
-    Before anything else, because results of one reused id that were cleared to the same text are
+    Before anything else, because results of a reused id that were cleared to the same text are
     equal messages, and equality would take one for the other.
     """
     before = _places(entry.message for entry in given)
@@ -75,30 +81,29 @@ def _match_complete(given: Entries, returned: Sequence[Message]) -> dict[int, in
 def _places(messages: Iterable[Message]) -> dict[Key, list[int]]:
     places: defaultdict[Key, list[int]] = defaultdict(list)
     for position, message in enumerate(messages):
-        key = _call_key(message)
-        if key is not None:
-            places[key].append(position)
+        places[_call_key(message) if message.is_result else message.digest].append(position)
     return places
 
 
 def _match_fewer_calls(
     given: Entries, returned: Sequence[Message], matched: dict[int, int]
 ) -> None:
-    """Match assistant messages that lost some of their calls."""
-    taken = set(matched.values())
+    """Match assistant messages that lost some of their calls, in order."""
+    taken, lowest = set(matched.values()), _highest_before(returned, matched)
     free = [
         (position, _call_ids(entry.message))
         for position, entry in enumerate(given)
         if position not in taken and entry.message.tool_calls
     ]
+    limit = len(given)
     for position in range(len(returned) - 1, -1, -1):
-        left = _call_ids(returned[position])
-        if position in matched or not left:
-            continue
-        found = next((item for item in reversed(free) if left < item[1]), None)
+        left = frozenset() if position in matched else _call_ids(returned[position])
+        fitting = (item for item in reversed(free) if lowest[position] < item[0] < limit)
+        found = next((item for item in fitting if left and left < item[1]), None)
         if found is not None:
             matched[position] = found[0]
             free.remove(found)
+        limit = min(limit, matched.get(position, limit))
 
 
 def _call_ids(message: Message) -> frozenset[str]:
@@ -110,13 +115,14 @@ def _match_by(
     given: Entries,
     returned: Sequence[Message],
     matched: dict[int, int],
+    *,
+    in_order: bool,
 ) -> None:
     """Match the messages not matched yet, equal keys from the last ones back.
 
-    From the back, because code that keeps one of several equal messages keeps the newest; but in
-    the order of `given` where that is possible, because most code keeps it.
+    From the back, because code that keeps one of several equal messages keeps the newest.
     """
-    taken = set(matched.values())
+    taken, lowest = set(matched.values()), _highest_before(returned, matched)
     free: defaultdict[Key, list[int]] = defaultdict(list)
     for position, entry in enumerate(given):
         found = key(entry.message)
@@ -126,9 +132,21 @@ def _match_by(
     for position in range(len(returned) - 1, -1, -1):
         found = key(returned[position]) if position not in matched else None
         if found is not None and (places := free.get(found)):
-            # Before the limit if there is one, else -1: the last, out of order.
-            matched[position] = places.pop(bisect_left(places, limit) - 1)
+            at = bisect_left(places, limit) - 1
+            # Else the last one, at -1, out of order.
+            if not in_order or (at >= 0 and places[at] > lowest[position]):
+                matched[position] = places.pop(at)
         limit = min(limit, matched.get(position, limit))
+
+
+def _highest_before(returned: Sequence[Message], matched: dict[int, int]) -> list[int]:
+    """Return for each position the highest match before it, -1 where there is none."""
+    places = (matched.get(position, -1) for position in range(len(returned)))
+    return list(accumulate(places, max, initial=-1))
+
+
+def _digest(message: Message) -> Key:
+    return message.digest
 
 
 def _call_key(message: Message) -> Key | None:

@@ -319,3 +319,25 @@ def test_an_assistant_message_that_lost_a_call_is_the_edited_one():
         ("edited", ((2, 3),)),
         *whole(4, 5, 6),
     ]
+
+
+def test_equal_texts_that_were_written_later_do_not_turn_the_order_round():
+    cleared = Message("assistant", "(cleared)")
+    given_messages = (Message("user", ""), cleared, Message("user", ""), CONVERSATION[2])
+
+    aligned = origins(given_messages, [*given_messages[:3], cleared])
+
+    assert aligned == [*whole(0, 1, 2), ("generated", ((3, 4),))]
+
+
+def test_a_message_that_lost_a_call_is_not_taken_for_an_earlier_one_with_the_same_id():
+    earlier = Message("assistant", None, tool_calls=(call("a"),))
+    later = Message("assistant", None, tool_calls=(call("b"), call("a")))
+    given_messages = (earlier, Message("user", "Go on."), later)
+    returned = [Message("assistant", "[gone]"), given_messages[1], replace(earlier, content="[b]")]
+
+    assert origins(given_messages, returned) == [
+        ("generated", ((0, 1),)),
+        *whole(1),
+        ("edited", ((2, 3),)),
+    ]
