@@ -131,11 +131,8 @@ class RequestChecks:
         before = history[entry.origin.first]
         own = {before.tool_call_id, entry.origin.handle}
         words = set(_WORD.findall(entry.message.text)) - set(_WORD.findall(before.text))
-        return tuple(
-            self._results_by_id[word.rstrip(".:")][-1]
-            for word in words
-            if word not in own and word.rstrip(".:") in self._results_by_id.keys() - own
-        )
+        named = {word.rstrip(".:") for word in words - own} - own
+        return tuple(self._results_by_id[word][-1] for word in named if word in self._results_by_id)
 
     def _placed(
         self, view: View, history: History, recover: Callable[[str], str | None] | None
