@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from vcr.request import Request
 
 MAX_DECODED_BYTES = 256_000_000
+MAX_ALIAS_GROWTH = 20
+"""PyYAML writes an alias for a value that occurs again; nine nested ones are a billion strings."""
 
 
 class CassetteError(TranscriptError):
@@ -114,7 +116,10 @@ def _from_yaml(path: Path, text: str) -> JsonValue:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return yaml.load(text, Loader=loader)
+        value = yaml.load(text, Loader=loader)
+        if _written_chars(value, {}) > MAX_ALIAS_GROWTH * max(len(text), 10_000):
+            raise CassetteError(f"{path}: aliases make it far larger than it is; record it again")
+        return value
     except yaml.constructor.ConstructorError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         text = f"{path}:{line}: refused, the file asks for a Python object ({error.problem})"
@@ -122,6 +127,24 @@ def _from_yaml(path: Path, text: str) -> JsonValue:
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         problem = " ".join(str(error).split())
         raise CassetteError(f"{path}: not YAML ({problem}); record the cassette again") from error
+
+
+def _written_chars(value: JsonValue, known: dict[int, int]) -> int:
+    """Return about how long a value is when every alias in it is written out.
+
+    Raises:
+        ValueError: a value contains itself.
+    """
+    if not isinstance(value, dict | list):
+        return len(value) if isinstance(value, str | bytes) else 1
+    key = id(value)
+    if key not in known:
+        known[key] = -1
+        items = (x for pair in value.items() for x in pair) if isinstance(value, dict) else value
+        known[key] = 1 + sum(_written_chars(item, known) for item in items)
+    if known[key] < 0:
+        raise ValueError("an alias inside of what it names")
+    return known[key]
 
 
 def _interaction(entry: Mapping[str, Any]) -> Interaction:

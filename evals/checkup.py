@@ -14,7 +14,7 @@ from compaction.messages import Message
 from compaction.pairing import pair
 from evals.calibration import Calibration
 from evals.importers.files import UnknownFormatError
-from evals.loading import find_files, load_file
+from evals.loading import find_files, load_file, named_files, real_path
 from evals.prepare import prepare
 from evals.transcripts import RecordedCompaction, Segment, Skipped, Transcript
 
@@ -70,9 +70,9 @@ def check_files(paths: Sequence[Path], *, calibrate: bool) -> tuple[int, Iterato
         TranscriptError: a path does not exist, or is a run folder.
     """
     files = find_files(paths)
-    named = {path.resolve() for path in paths if path.is_file()}
+    named = named_files(paths)
     checks = (
-        check_file(path, calibrate=calibrate, is_named=path.resolve() in named) for path in files
+        check_file(path, calibrate=calibrate, is_named=real_path(path) in named) for path in files
     )
     return len(files), checks
 

@@ -4,6 +4,7 @@ Files are looked at one after the other, so that one file's transcripts are in m
 `Location` is all that a worker needs. How a format is read is in `evals.importers`.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -19,12 +20,11 @@ from evals.datasets_folder import (
     cassette_of,
     datasets_folder,
 )
-from evals.importers import importer_for, importers
-from evals.importers.files import UnknownFormatError, head_of, read_document
-from evals.importers.reports import unique_names
-from evals.importers.zip_archives import members
+from evals.importers import importers
+from evals.importers.files import UnknownFormatError, read_document
+from evals.reading import read_file
 from evals.results import ROWS_FILE, RUN_FILE
-from evals.transcripts import Skipped, Transcript
+from evals.transcripts import Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +78,32 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
     """List the files below `paths`, each once; those of a folder are sorted.
 
     Hidden files, hidden folders and run folders inside a folder are left out. Links to folders are
-    followed, but none is entered twice.
+    followed, but none is entered twice. A folder that cannot be listed is in the list itself.
 
     Raises:
         TranscriptError: a path does not exist, or is a run folder.
     """
-    found: dict[Path, Path] = {}
-    entered: set[Path] = set()
+    found: dict[str, Path] = {}
+    entered: set[str] = set()
     for path in paths:
-        if not path.exists():
+        if not os.path.lexists(path):
             raise TranscriptError(f"{path}: no such file or folder; correct the path")
-        if path.is_dir() and _is_run_folder(path):
+        if _is_folder(path) and _is_run_folder(path):
             text = f"{path}: a run folder, not transcripts; name what it was made from"
             raise TranscriptError(text)
-        for file in _files_below(path, entered) if path.is_dir() else [path]:
-            found.setdefault(file.resolve(), file)
+        for file in _files_below(path, entered) if _is_folder(path) else [path]:
+            found.setdefault(real_path(file), file)
     return list(found.values())
+
+
+def real_path(path: Path) -> str:
+    """Return where links lead; unlike `Path.resolve`, a loop of links is no error."""
+    return os.path.realpath(path)
+
+
+def named_files(paths: Sequence[Path]) -> set[str]:
+    """Return the real paths of what the user named itself, not a folder around it."""
+    return {real_path(path) for path in paths if not _is_folder(path)}
 
 
 def load_file(path: Path) -> list[Transcript]:
@@ -104,41 +114,10 @@ def load_file(path: Path) -> list[Transcript]:
         TranscriptError: damaged; file, line or message index, and what to do.
     """
     source = str(path)
-    if not path.is_file():
-        raise TranscriptError(f"{source}: no such file; correct the path")
-    transcripts = _read(path, source)
+    transcripts = read_file(path, source)
     if path.name in CASSETTE_NAMES and path.with_name(FACTS_NAME).is_file():
         return _with_facts(transcripts, path.with_name(FACTS_NAME))
     return transcripts
-
-
-def _read(path: Path, source: str) -> list[Transcript]:
-    head = head_of(path, source)
-    try:
-        return list(importer_for(head).read(path, source))
-    except UnknownFormatError:
-        if head.layout != "archive":
-            raise
-    return _read_archive(path, source)
-
-
-def _read_archive(path: Path, source: str) -> list[Transcript]:
-    """Read every file of an archive; those that hold no conversation are told as skipped."""
-    transcripts: list[Transcript] = []
-    skipped: list[Skipped] = []
-    for member in members(path, source):
-        try:
-            head = head_of(member.path, member.source)
-            transcripts += importer_for(head).read(member.path, member.source)
-        except UnknownFormatError as error:
-            skipped.append(Skipped(member.source, str(error), expected=True))
-    if not transcripts:
-        reason = skipped[0].reason if skipped else "it is empty"
-        text = f"{source}: no conversation in the archive ({reason}); name another file"
-        raise UnknownFormatError(text)
-    names = unique_names(transcript.name for transcript in transcripts)
-    named = [replace(t, name=name) for t, name in zip(transcripts, names, strict=True)]
-    return [replace(named[0], skipped=(*named[0].skipped, *skipped)), *named[1:]]
 
 
 def load(location: Location) -> Transcript:
@@ -167,13 +146,13 @@ def scan(paths: Sequence[Path]) -> Iterator[Scanned]:
         TranscriptError: a path that names a file cannot be read, or no file holds a transcript.
     """
     files = find_files(paths)
-    named = {path.resolve() for path in paths if path.is_file()}
+    named = named_files(paths)
     has_any = False
     for path in files:
         try:
             scanned = Scanned(path, tuple(load_file(path)))
         except TranscriptError as error:
-            if path.resolve() in named:
+            if real_path(path) in named:
                 raise
             refusal = Refusal(path, str(error), isinstance(error, UnknownFormatError))
             scanned = Scanned(path, refusal=refusal)
@@ -228,26 +207,34 @@ def load_bundled() -> list[Transcript]:
     return [transcript for path in bundled_files() for transcript in load_file(path)]
 
 
-def _files_below(folder: Path, entered: set[Path]) -> Iterable[Path]:
+def _files_below(folder: Path, entered: set[str]) -> Iterable[Path]:
     pending = [folder]
     while pending:
         current = pending.pop()
-        real = current.resolve()
+        real = real_path(current)
         if real in entered:
             continue
         entered.add(real)
         try:
             entries = sorted(current.iterdir())
-        except OSError as error:
-            raise TranscriptError(f"{current}: cannot be listed ({error.strerror})") from error
+        except OSError:
+            yield current
+            continue
         visible = [entry for entry in entries if not entry.name.startswith(".")]
-        yield from (entry for entry in visible if entry.is_file())
-        folders = [entry for entry in visible if entry.is_dir() and not _is_run_folder(entry)]
+        yield from (entry for entry in visible if not _is_folder(entry))
+        folders = [entry for entry in visible if _is_folder(entry) and not _is_run_folder(entry)]
         pending += reversed(folders)
 
 
 def _is_run_folder(folder: Path) -> bool:
-    return (folder / RUN_FILE).is_file() and (folder / ROWS_FILE).is_file()
+    try:
+        return (folder / RUN_FILE).is_file() and (folder / ROWS_FILE).is_file()
+    except OSError:
+        return False
+
+
+def _is_folder(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - `Path.is_dir` raises where access is denied
 
 
 def _with_facts(transcripts: list[Transcript], facts_path: Path) -> list[Transcript]:

@@ -11,21 +11,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal
+from typing import Any, Final, Literal
 
 from compaction.errors import TranscriptError
+from evals.importers.unpacking import Readable, Unpacking
 
 JsonValue = Any
 """What `json.loads` returns."""
 
 HEAD_BYTES: Final = 65_536
 HEAD_LINES: Final = 50
-MAX_UNPACKED_BYTES: Final = 2_000_000_000
-"""A whole document larger than this is refused; JSON Lines are not read as a whole."""
-MAX_LINE_BYTES: Final = 512_000_000
+MAX_DOCUMENT_BYTES: Final = 500_000_000
+"""A JSON value larger than this is refused, because reading it takes about five times its size in
+memory; JSON Lines are read line by line."""
+MAX_LINE_BYTES: Final = MAX_DOCUMENT_BYTES
 BINARY_FRACTION: Final = 0.1
 """Share of undecodable characters in the head above which a file is called binary."""
 
+GZIP_START: Final = b"\x1f\x8b"
 ZIP_START: Final = b"PK\x03\x04"
 
 Layout = Literal["document", "lines", "text", "archive"]
@@ -55,7 +58,7 @@ class Head:
 
 
 @contextmanager
-def open_bytes(path: Path, source: str) -> Iterator[BinaryIO | gzip.GzipFile]:
+def open_bytes(path: Path, source: str) -> Iterator[Readable]:
     """Open a file for reading, unpacked if it is gzip, whatever it is called.
 
     Raises:
@@ -63,11 +66,11 @@ def open_bytes(path: Path, source: str) -> Iterator[BinaryIO | gzip.GzipFile]:
     """
     try:
         with path.open("rb") as raw:
-            packed = raw.read(2) == b"\x1f\x8b"
+            packed = raw.read(2) == GZIP_START
             raw.seek(0)
             if packed:
                 with gzip.GzipFile(fileobj=raw) as unpacked:
-                    yield unpacked
+                    yield Unpacking(unpacked, raw.tell, source)
             else:
                 yield raw
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -80,10 +83,10 @@ def open_bytes(path: Path, source: str) -> Iterator[BinaryIO | gzip.GzipFile]:
 
 def read_bytes(path: Path, source: str) -> bytes:
     with open_bytes(path, source) as file:
-        data = file.read(MAX_UNPACKED_BYTES + 1)
-    if len(data) > MAX_UNPACKED_BYTES:
-        limit = MAX_UNPACKED_BYTES // 1_000_000
-        raise TranscriptError(f"{source}: larger than {limit} MB when unpacked; split it")
+        data = file.read(MAX_DOCUMENT_BYTES + 1)
+    if len(data) > MAX_DOCUMENT_BYTES:
+        limit = MAX_DOCUMENT_BYTES // 1_000_000
+        raise TranscriptError(f"{source}: one JSON value larger than {limit} MB; split it")
     return data
 
 
@@ -123,9 +126,12 @@ def head_of(path: Path, source: str) -> Head:
     start, is_whole = _first_bytes(path, source)
     if start.startswith(ZIP_START):
         return Head(source, "\n".join(_member_names(path, source)), "archive")
+    if start.startswith(GZIP_START):
+        raise TranscriptError(f"{source}: gzip within gzip; unpack it once")
     text = start.decode("utf-8-sig", "replace")
     if not text.strip():
-        raise UnknownFormatError(f"{source}: the file is empty; name another file")
+        reason = "the file is empty" if is_whole else f"begins with {HEAD_BYTES} blanks"
+        raise UnknownFormatError(f"{source}: {reason}; name another file")
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise TranscriptError(f"{source}: UTF-16 text; save the file as UTF-8")
     if "\0" in text or text.count("\ufffd") > BINARY_FRACTION * len(text):
@@ -133,6 +139,7 @@ def head_of(path: Path, source: str) -> Head:
     if text.lstrip()[0] not in "{[":
         return Head(source, text, "text")
     first, *others = _parsed_lines(text, is_whole=is_whole)
+    text = text[:HEAD_BYTES]
     if first is not None:
         lines = [value for value in (first, *others) if value is not None]
         return Head(source, text, "lines", tuple(lines))
@@ -143,6 +150,12 @@ def head_of(path: Path, source: str) -> Head:
         if len(objects) * 2 <= len(others):
             raise
         return Head(source, text, "lines", tuple(objects))
+
+
+def is_archive(path: Path, source: str) -> bool:
+    """Tell a zip archive by its first bytes, also if it is packed with gzip."""
+    with open_bytes(path, source) as file:
+        return file.read(len(ZIP_START)) == ZIP_START
 
 
 def _member_names(path: Path, source: str) -> list[str]:
@@ -158,7 +171,8 @@ def _first_bytes(path: Path, source: str) -> tuple[bytes, bool]:
     """Return at least one whole line, and whether that is the whole file."""
     with open_bytes(path, source) as file:
         start = file.read(HEAD_BYTES)
-        if len(start) == HEAD_BYTES and b"\n" not in start.strip():
+        shown = start.removeprefix(b"\xef\xbb\xbf").strip()
+        if len(start) == HEAD_BYTES and b"\n" not in shown and shown.startswith((b"{", b"[")):
             start += file.readline(MAX_LINE_BYTES)
         return start, not file.read(1)
 

@@ -1,7 +1,7 @@
 """Gemini CLI: saved chats as JSON, chats as JSON Lines (2026), and API contents lists.
 
 All three become API contents first. In JSON Lines a message is written again when it grows and the
-XX
+last one wins.
 
 Source: github.com/google-gemini/gemini-cli, packages/core/src/services/chatRecordingTypes.ts
 """

@@ -9,7 +9,6 @@ Source: https://inspect.aisi.org.uk/eval-logs.html; older logs (2024) keep event
 """
 
 import json
-import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +23,7 @@ from evals.importers.files import Head, JsonValue, UnknownFormatError, head_of, 
 from evals.importers.logged_calls import Origin, logged_call, transcripts_of_calls
 from evals.importers.reports import Report, orphan_results
 from evals.importers.usages import unix_seconds
-from evals.importers.zip_archives import open_archive, read_member
+from evals.importers.zip_archives import Archive, open_archive
 from evals.transcripts import RecordedRequest, Segment, Transcript, single_segment
 
 FORMAT: Final = "inspect"
@@ -66,12 +65,10 @@ def read(path: Path, source: str) -> Iterator[Transcript]:
 
 def _archive(path: Path, source: str) -> Iterator[Transcript]:
     with open_archive(path, source) as archive:
-        names = archive.namelist()
+        names = list(dict.fromkeys(archive.names))
         header = next(name for name in HEADERS if name in names)
-        about = mapping(mapping(_member(archive, header, source)).get("eval"))
-        listed = (
-            _Sample(name, _member(archive, name, source)) for name in names if _is_sample(name)
-        )
+        about = mapping(mapping(_member(archive, header)).get("eval"))
+        listed = (_Sample(name, _member(archive, name)) for name in names if _is_sample(name))
         yield from _transcripts(listed, about, source)
 
 
@@ -79,11 +76,11 @@ def _is_sample(name: str) -> bool:
     return name.startswith("samples/") and name.endswith(".json")
 
 
-def _member(archive: zipfile.ZipFile, name: str, source: str) -> JsonValue:
+def _member(archive: Archive, name: str) -> JsonValue:
     try:
-        return json.loads(read_member(archive, name, source))
+        return json.loads(archive.read(name))
     except (ValueError, RecursionError) as error:
-        text = f"{source}: {name} is not usable JSON ({error}); export the log again"
+        text = f"{archive.source}: {name} is not usable JSON ({error}); export the log again"
         raise TranscriptError(text) from error
 
 

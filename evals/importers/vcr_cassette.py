@@ -4,7 +4,6 @@ A request to another API or provider starts a conversation of its own, even if i
 history, because its messages are counted and cached apart. Requests are counted once.
 """
 
-import gzip
 import re
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from evals.importers.chains import Chain, chains_of
 from evals.importers.exchanges import Exchange, MessageMemo, exchange_of
 from evals.importers.files import Head, UnknownFormatError, open_bytes, read_bytes
 from evals.importers.reports import Report, orphan_results, unique_names
+from evals.importers.unpacking import Unpacking
 from evals.transcripts import Transcript
 
 FORMAT: Final = "vcr-cassette"
@@ -76,7 +76,7 @@ def _has_request(interactions: list[object]) -> bool:
 
 def _interactions(path: Path, source: str) -> list[Interaction]:
     with open_bytes(path, source) as file:
-        is_packed = isinstance(file, gzip.GzipFile)
+        is_packed = isinstance(file, Unpacking)
     if not is_packed:
         return _located(path, path, source)
     with tempfile.TemporaryDirectory() as folder:
