@@ -151,6 +151,7 @@ def test_a_stage_equals_a_tier_that_only_says_what_is_settled(before, after):
     ],
     ids=lambda tier: tier.name,
 )
+@pytest.mark.timing
 def test_a_long_conversation_costs_a_stage_little_per_request(tier):
     history, stage, used = History(run_of(3_000, size=500)), Stage(tier), context()
     started = time.process_time()

@@ -263,6 +263,7 @@ def test_specific_values_are_recognized(line, specific):
 @pytest.mark.parametrize(
     "unit", ["a", "a/", "a.b-", "1", "=: ", "\n", "0123456789abcdef ", "key=1, ", "../", "a_", "-"]
 )
+@pytest.mark.timing
 def test_a_megabyte_of_anything_takes_seconds_at_most(unit):
     message = Message("tool", (unit * (1_000_000 // len(unit)))[:1_000_000], tool_call_id="c")
     started = time.process_time()

@@ -115,6 +115,7 @@ MAKERS = [
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+@pytest.mark.timing
 def test_reading_time_grows_with_the_file(make, tmp_path):
     seconds = {}
     for size in (SMALL, SMALL * FACTOR):

@@ -173,6 +173,7 @@ def seconds_to_judge(text, claims):
     return time.perf_counter() - started
 
 
+@pytest.mark.timing
 def test_a_megabyte_and_thirty_facts_take_seconds_and_time_grows_with_length():
     claims = [compile_claim(*fact) for fact in SUITE["FACTS"].values()]
     claims += [compile_claim(*fact) for fact in list(BLIND["FIRST_FACTS"].values())[:3]]
