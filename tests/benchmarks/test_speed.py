@@ -1,6 +1,6 @@
 """Ratios of replaying and scoring to one tiktoken pass over the same text, measured in one run.
 
-Run with `pytest tests/benchmarks -s`. The plain run has no assertion on time.
+Run with `pytest tests/benchmarks -n 0 -s`. The plain run has no assertion on time.
 """
 
 import gc
