@@ -40,7 +40,8 @@ class Edit:
     async def view(self, messages: list[Json]) -> list[Json]:
         given = [_to_inspect(raw, index) for index, raw in enumerate(messages)]
         # The model is asked only about thinking, which is kept.
-        returned, _ = await self._edit.compact(None, given, [])  # type: ignore[arg-type]
+        no_model: Any = None
+        returned, _ = await self._edit.compact(no_model, given, [])
         same = {id(message) for message in given}
         return [
             _original(message, messages)
@@ -93,7 +94,8 @@ def _call(raw: Json) -> ToolCall:
 
 
 def _original(message: ChatMessage, messages: Sequence[Json]) -> Json:
-    return messages[(message.metadata or {})[_INDEX]]
+    index: int = (message.metadata or {})[_INDEX]
+    return messages[index]
 
 
 def _edited(message: ChatMessage, original: Json) -> Json:

@@ -54,7 +54,8 @@ class Summarization:
     def view(self, messages: list[Json]) -> list[Json]:
         def summarize(given: list[BaseMessage]) -> list[BaseMessage]:
             state: Any = {"messages": given}
-            update = self._middleware.before_model(state, None)  # type: ignore[arg-type]
+            runtime: Any = None
+            update = self._middleware.before_model(state, runtime)
             if update is None:
                 return given
             return [item for item in update["messages"] if not isinstance(item, RemoveMessage)]

@@ -31,9 +31,11 @@ class Trimmer:
     def view(self, messages: list[Json]) -> list[Json]:
         converted = to_openai_responses(messages_from_openai(messages))
         items: list[Any] = converted.body["input"]
+        # The trimmer does not look at it.
+        no_agent: Any = None
         data: CallModelData[Any] = CallModelData(
             model_data=ModelInputData(input=items, instructions=None),
-            agent=None,  # type: ignore[arg-type]  # the trimmer does not look at it
+            agent=no_agent,
             context=None,
         )
         returned = self._trim(data).input
