@@ -7,6 +7,17 @@ from evals.results import Metric
 METRICS_VERSION: Final = "1"
 """Part of every cell id: raise it when a definition changes, and old rows are run again."""
 
+MADE_BY_REPORTS: Final = frozenset(
+    {
+        "mean_saving_fraction",
+        "mean_peak_tokens_after",
+        "matched_reach",
+        "reach_difference",
+        "compared_reach",
+    }
+)
+"""Metrics that no row holds: they need rows of several transcripts or settings."""
+
 METRICS: Final = (
     Metric(
         "saving_fraction",
@@ -14,27 +25,114 @@ METRICS: Final = (
         "share of input tokens",
         "higher",
         "1 - (input tokens of all views) / (input tokens of all recorded requests), over the "
-        "requests of a transcript. Calibrated to the recorded usage where there is any. The "
-        "strategy's own model calls are not in it; see model calls.",
+        "requests of all transcripts together. Calibrated to the recorded usage where there is "
+        "any. Beside reach and truncation it is over the same transcripts as those; `all` is over "
+        "every transcript. The strategy's own model calls are not in it; see model calls.",
+    ),
+    Metric(
+        "mean_saving_fraction",
+        "Mean saving",
+        "share of input tokens",
+        "higher",
+        "The saving of each transcript by itself, then the mean: a long transcript counts no more "
+        "than a short one.",
+    ),
+    Metric(
+        "engaged",
+        "Engaged/scored/all",
+        "transcripts",
+        "neither",
+        "Engaged: the setting saved at least 1 % of the input tokens; only there is it judged by "
+        "what it loses. Scored: the replay finished. All: the replay was tried.",
     ),
     Metric(
         "peak_tokens_after",
-        "Peak",
+        "Largest peak",
         "tokens",
         "lower",
-        "The largest input of one request, as compacted.",
+        "The largest input of one request, as compacted; of several transcripts the largest.",
+    ),
+    Metric(
+        "mean_peak_tokens_after",
+        "Mean peak",
+        "tokens",
+        "lower",
+        "The largest input of one request of each transcript, then the mean.",
+    ),
+    Metric(
+        "calibration_error_fraction",
+        "Calibration error",
+        "share of a request's tokens",
+        "lower",
+        "How far the calibrated count is from the recorded usage: the median over requests that "
+        "were held back from the fit. Without recorded usage there is none, and tokens are as "
+        "counted.",
+    ),
+    Metric(
+        "needs",
+        "Needs",
+        "needs",
+        "neither",
+        "A need is a specific path, URL, id, name, value or error that the recorded assistant used "
+        "and that an earlier tool result or user message had brought. Specific: in at most 5 "
+        "earlier messages, and not a common name. Once for each reference and request, at most 20 "
+        "a request. A long gap: more than 3 requests since the last message that held it. Not "
+        "among them, each counted by itself: pinned (also in the instructions or the first user "
+        "message, so hard to lose), derived (first seen in the assistant's own words), reread "
+        "(used only to repeat a call that was made before) and quotes (see quotes kept).",
     ),
     Metric(
         "reach",
         "Reach",
         "share of needs",
         "higher",
-        "A need is a specific path, URL, id, name, value, error or quote that the recorded "
-        "assistant used and that an earlier tool result or user message had brought. Reach is the "
-        "share still visible in its source, restated in a line that shares at least three "
-        "informative words with it, or recoverable through a handle that was tested. Over gaps of "
-        "more than 3 requests; mean over the requests of a transcript that have needs, then over "
-        "transcripts. An upper bound on what a model would recall: visible is not understood.",
+        "The share of needs still visible in their source, restated in a line that shares at least "
+        "three informative words with it, or recoverable through a handle that was tested. Over "
+        "gaps of more than 3 requests; mean over the requests of a transcript that have needs, "
+        "then over transcripts. An upper bound on what a model would recall: visible is not "
+        "understood.",
+    ),
+    Metric(
+        "matched_reach",
+        "Truncation",
+        "share of needs",
+        "neither",
+        "What keeping only the newest messages reaches at exactly the saving of the setting, on "
+        "each transcript, read between the 16 sizes that were run; a mean over the transcripts "
+        "whose measured sizes go up to that saving.",
+    ),
+    Metric(
+        "reach_difference",
+        "Difference",
+        "percentage points",
+        "higher",
+        "Reach minus the reach of truncation at the same saving, on the same transcripts. Above "
+        "zero the setting is worth more than dropping old messages. The interval is 95 %, by "
+        "bootstrap over sessions, from 10 sessions on; below that the range of the transcripts.",
+    ),
+    Metric(
+        "compared_reach",
+        "n of these",
+        "transcripts",
+        "neither",
+        "Transcripts behind saved, reach, truncation and difference: with needs over long gaps, on "
+        "which the setting engaged and truncation was measured at its saving.",
+    ),
+    Metric(
+        "lost",
+        "Lost",
+        "needs",
+        "lower",
+        "Needs over long gaps, of all transcripts together, that are neither visible nor "
+        "recoverable, nor could be had by repeating a read-only call that is still visible.",
+    ),
+    Metric(
+        "undeclared",
+        "Not declared",
+        "needs",
+        "neither",
+        "Needs that are not visible, in code that does not say whether it can give originals back: "
+        "neither lost nor reached. An object with `recover(handle)` is asked.",
     ),
     Metric(
         "mentioned",
@@ -45,19 +143,12 @@ METRICS: Final = (
         "reach: a list of all references must not score.",
     ),
     Metric(
-        "lost",
-        "Lost",
-        "needs",
-        "lower",
-        "Needs over long gaps that are neither visible nor recoverable, nor could be had by "
-        "repeating a read-only call that is still visible.",
-    ),
-    Metric(
         "quote_kept_fraction",
         "Quotes kept",
         "share of quote needs",
         "higher",
-        "Earlier bytes that an edit call had to reproduce and that were still in the view.",
+        "Earlier bytes that an edit call had to reproduce and that were still in the view. Quotes "
+        "that the assistant itself had written (derived quotes) are not among them.",
     ),
     Metric(
         "facts_kept_fraction",
@@ -70,10 +161,19 @@ METRICS: Final = (
     ),
     Metric(
         "compactions",
-        "Compactions",
+        "Requests compacted",
         "requests",
         "neither",
         "Requests at which the strategy changed the view.",
+    ),
+    Metric(
+        "compactions_failed",
+        "Failed steps",
+        "steps",
+        "lower",
+        "Steps that came to nothing, in nearly all cases a summary: the call failed, or the text "
+        "was empty, cut, refused or no shorter. The view is then what the strategy made without "
+        "it.",
     ),
     Metric(
         "model_calls",
@@ -90,4 +190,4 @@ METRICS: Final = (
         "Broken invariants, counted once a request and rule.",
     ),
 )
-"""The columns that a report explains, in the order in which it shows them."""
+"""The columns that a report explains, in the order in which it explains them."""
