@@ -1,67 +1,94 @@
 """The answer in one sentence per provenance, and no more than the numbers allow.
 
-A setting is named if it was scored on every transcript, saved something, kept more than truncation
-does at the same saving and broke no rule; among those, the one with the highest reach. With enough
-sessions the interval of the difference has to lie above zero as well.
+A setting is named by `RULE`; those that look better and are not named are listed with the reason.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
+from reports.dominance import Pair, beaten_by, beats_all_as_thrifty
 from reports.frames import Run, estimate_of
-from reports.intervals import Estimate
-from reports.league import ranked
-from reports.wording import clean, percent, plural, points
+from reports.intervals import MIN_CLUSTERS, Estimate
+from reports.league import ranked_lines
+from reports.matched import TRUNCATE
+from reports.wording import clean, listed, percent, plural, points
+
+RULE: Final = (
+    "Rule: of the settings that were scored on every transcript, broke no rule, engaged on at "
+    "least half of the transcripts with needs and reached more than truncation at the same saving "
+    f"(from {MIN_CLUSTERS} sessions on: 95 % interval of the difference above 0), the one with the "
+    "highest reach that none of the others beats in both saving and reach on the same transcripts."
+)
+MAX_LEFT_OUT: Final = 6
+ENGAGED_PERCENT: Final = 1
+"""`evals.results.ENGAGED_FRACTION`, as a sentence says it."""
+_TRIGGERS: Final = ("token_threshold", "context_budget", "context_limit_chars", "trigger_tokens")
+"""Parameters that say from which size on a strategy of ours does anything."""
 
 
-def answers(run: Run) -> tuple[str, ...]:
-    """Return a sentence or two per provenance, in the order of the blocks."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    text: str
+    notes: tuple[str, ...] = ()
+    """Why this one and not another, a line each."""
+
+
+def answers(run: Run) -> tuple[Answer, ...]:
+    """Return an answer per provenance, in the order of the blocks."""
     if run.rows.empty:
-        return ("Nothing was measured: the run has no rows.",)
-    return tuple(_answer(run, provenance) for provenance in run.provenances)
+        return (Answer("Nothing was measured: the run has no rows."),)
+    found = [_answer(run, provenance) for provenance in run.provenances]
+    chosen = (at for at, name in enumerate(run.provenances) if _is_compared(run, name))
+    if (first := next(chosen, None)) is not None:
+        found[first] = Answer(found[first].text, (RULE, *found[first].notes))
+    return tuple(found)
 
 
 def best_setting(run: Run, provenance: str) -> Mapping[str, Any] | None:
     """Return the row of `settings()` that the answer names, if any."""
-    worthy = [line for line in _candidates(run, provenance) if _beats_truncation(line)]
-    return worthy[0] if worthy else None
+    worthy = _worthy(run, provenance)
+    return next((line for line in worthy if not beaten_by(run, provenance, line, worthy)), None)
 
 
-def _answer(run: Run, provenance: str) -> str:
+def _answer(run: Run, provenance: str) -> Answer:
     where = f"On the {provenance} transcripts"
     lines = _strategies(run, provenance)
     if not lines:
-        return f"{where} no strategy was tried, only controls."
+        return Answer(f"{where} no strategy was tried, only controls.")
     if not any(line["scored"] for line in lines):
-        return f"{where} every cell of every strategy failed, so nothing can be said."
+        return Answer(f"{where} every cell of every strategy failed, so nothing can be said.")
     if not any(line["engaged"] for line in lines):
-        return (
-            f"{where} no setting saved 1 % or more, so nothing can be said about what is lost: "
-            "lower the thresholds, for example to 50%."
-        )
+        text = f"{where} no setting saved {ENGAGED_PERCENT} % or more, so nothing can be said "
+        return Answer(f"{text}about what is lost.", tuple(_advice(run, provenance, lines)))
     best = best_setting(run, provenance)
-    return f"{where} {_why_none(run, provenance) if best is None else _recommendation(best)}"
+    text = _why_none(lines) if best is None else _recommendation(run, provenance, best)
+    notes = [*_left_out(run, provenance, lines, best), *_controls_ahead(run, provenance, lines)]
+    return Answer(f"{where} {text}", tuple(notes))
 
 
-def _recommendation(line: Mapping[str, Any]) -> str:
-    reach, difference = estimate_of(line, "reach"), estimate_of(line, "reach_difference")
+def _recommendation(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
+    reach, difference = estimate_of(line, "compared_reach"), estimate_of(line, "reach_difference")
     text = (
         f"{clean(line['label'])} keeps the most among the settings that beat truncation: it saves "
-        f"{percent(line['saving_ratio'])} % of the input tokens and reaches "
+        f"{percent(line['shown_saving'])} % of the input tokens and reaches "
         f"{percent(reach.mean)} % of the needs{_interval(reach)}, {points(difference.mean)} points "
-        f"against truncation at the same saving{_interval(difference)}; n = "
-        f"{plural(reach.n, 'transcript')}"
+        f"against truncation at the same saving{_interval(difference)}; "
+        f"n = {plural(reach.n, 'transcript')}"
     )
-    if line["engaged"] < line["scored"]:
-        text += f" of {line['scored']}, on the others it did not engage"
-    return text + _warning(reach)
-
-
-def _warning(found: Estimate) -> str:
-    if found.allows_claims:
-        return "."
-    sessions = plural(found.n_clusters, "session")
-    return f". That is {sessions}: too few for a claim about other conversations."
+    rows = run.rows[run.rows["provenance"] == provenance]
+    with_needs, n = rows.loc[rows["needs"] > 0, "key"].nunique(), rows["key"].nunique()
+    if reach.n < n:
+        text += (
+            f" of {n:,}: {with_needs:,} have needs over long gaps, and the setting engaged on "
+            f"{line['engaged']:,} of all, {line['reach_n']:,} of those with needs"
+        )
+    if reach.n < line["reach_n"]:
+        text += f"; truncation was measured at its saving on {reach.n:,}"
+    if reach.allows_claims:
+        return f"{text}."
+    sessions = plural(reach.n_clusters, "session")
+    return f"{text}. That is {sessions}: too few for a claim about other conversations."
 
 
 def _interval(found: Estimate) -> str:
@@ -70,12 +97,11 @@ def _interval(found: Estimate) -> str:
     return f" (95 % interval {percent(found.low)} to {percent(found.high)})"
 
 
-def _why_none(run: Run, provenance: str) -> str:
-    lines = [line for line in _strategies(run, provenance) if line["engaged"]]
-    known = [line for line in lines if estimate_of(line, "reach").n]
+def _why_none(lines: Sequence[Mapping[str, Any]]) -> str:
+    known = [line for line in lines if line["engaged"] and line["reach_n"]]
     if not known:
         return "no needs over long gaps were found, so what is lost cannot be told."
-    if not any(estimate_of(line, "reach_difference").n for line in known):
+    if not any(line["is_compared"] for line in known):
         return "truncation was not measured at these savings, so no setting is recommended."
     if any(estimate_of(line, "reach_difference").allows_claims for line in known):
         return (
@@ -88,12 +114,100 @@ def _why_none(run: Run, provenance: str) -> str:
     )
 
 
-def _candidates(run: Run, provenance: str) -> list[Mapping[str, Any]]:
+def _left_out(
+    run: Run,
+    provenance: str,
+    lines: Sequence[Mapping[str, Any]],
+    best: Mapping[str, Any] | None,
+) -> Iterator[str]:
+    """Yield why settings of higher reach are not named."""
+    if not any(line["is_compared"] for line in lines):
+        return
+    least = -1.0 if best is None else best["shown_reach"]
+    better = [line for line in lines if line["engaged"] and line["shown_reach"] > least]
+    reasons = [f"{clean(line['label'])}: {_reason(run, provenance, line)}" for line in better]
+    if len(reasons) > MAX_LEFT_OUT:
+        more = f"{len(reasons) - MAX_LEFT_OUT} more of lower reach"
+        reasons = [*reasons[:MAX_LEFT_OUT], more]
+    if reasons:
+        yield f"Left out: {'; '.join(reasons)}."
+
+
+def _reason(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
+    fault = _fault(run, provenance, line)
+    if fault is not None:
+        return fault
+    found = estimate_of(line, "reach_difference")
+    if found.mean is None:
+        return "truncation was not measured at its saving"
+    if round(found.mean, 9) <= 0:
+        return f"{points(found.mean)} points against truncation"
+    if found.low is not None and found.low <= 0:
+        return f"interval of the difference touches 0 ({points(found.low)} to {points(found.high)})"
+    beaten = beaten_by(run, provenance, line, _worthy(run, provenance))
+    return "" if beaten is None else _beaten(*beaten)
+
+
+def _beaten(other: Mapping[str, Any], pair: Pair) -> str:
+    return (
+        f"{clean(other['label'])} saves {percent(pair.other_saving)} % and reaches "
+        f"{percent(pair.other_reach)} %, it {percent(pair.saving)} % and {percent(pair.reach)} %, "
+        f"on the same {plural(pair.n, 'transcript')}"
+    )
+
+
+def _fault(run: Run, provenance: str, line: Mapping[str, Any]) -> str | None:
+    if line["errors"] or line["scored"] < line["total"]:
+        return (
+            f"failed on {line['total'] - line['scored']} of {plural(line['total'], 'transcript')}"
+        )
+    if line["violations"]:
+        rows = run.rows[(run.rows["provenance"] == provenance) & run.rows["scored"]]
+        broken = rows.loc[(rows["label"] == line["label"]) & (rows["violations"] > 0), "violated"]
+        rules = sorted({clean(rule) for found in broken for rule in found})
+        return f"broke {listed(rules, 3)} on {plural(len(broken), 'transcript')}"
+    if 2 * line["reach_n"] < line["with_needs"]:
+        return f"engaged on {line['reach_n']} of {line['with_needs']} transcripts with needs"
+    return None
+
+
+def _controls_ahead(run: Run, provenance: str, lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for control in _of_block(run, provenance, is_control=True):
+        if control["strategy"] == TRUNCATE or not control["reach_n"]:
+            continue
+        n = beats_all_as_thrifty(run, provenance, control, lines)
+        if n:
+            yield (
+                f"The control {clean(control['label'])} (saves {percent(control['shown_saving'])} "
+                f"%, reaches {percent(control['shown_reach'])} %) keeps more than every setting "
+                f"that saves about as much or more ({n:,} of them)."
+            )
+
+
+def _advice(run: Run, provenance: str, lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what to do about settings that saved nothing."""
+    rows = run.rows[(run.rows["provenance"] == provenance) & run.rows["scored"]]
+    lower = []
+    for line in lines:
+        if not line["scored"]:
+            continue
+        if line["saving_ratio"] is not None and line["saving_ratio"] < -0.0005:
+            yield f"{clean(line['label'])} grew the input by {percent(-line['saving_ratio'])} %."
+            continue
+        resolved = rows.loc[rows["label"] == line["label"], "resolved"].iloc[0]
+        lower += [
+            f"{name} of {clean(line['strategy'])}" for name in _TRIGGERS if resolved.get(name)
+        ]
+    if lower:
+        names = listed(list(dict.fromkeys(lower)))
+        yield f"Lower the {names}, for example to 50% of the peak."
+
+
+def _worthy(run: Run, provenance: str) -> list[Mapping[str, Any]]:
     return [
         line
         for line in _strategies(run, provenance)
-        if line["engaged"] and line["scored"] == line["total"] and not line["errors"]
-        if not line["violations"]
+        if line["engaged"] and _fault(run, provenance, line) is None and _beats_truncation(line)
     ]
 
 
@@ -101,13 +215,18 @@ def _beats_truncation(line: Mapping[str, Any]) -> bool:
     found = estimate_of(line, "reach_difference")
     if found.mean is None:
         return False
-    return found.mean > 0 and (found.low is None or found.low > 0)
+    return round(found.mean, 9) > 0 and (found.low is None or found.low > 0)
 
 
-def _strategies(run: Run, provenance: str) -> list[dict[str, Any]]:
+def _is_compared(run: Run, provenance: str) -> bool:
+    return any(line["is_compared"] for line in _strategies(run, provenance))
+
+
+def _strategies(run: Run, provenance: str) -> list[Mapping[str, Any]]:
+    return _of_block(run, provenance, is_control=False)
+
+
+def _of_block(run: Run, provenance: str, *, is_control: bool) -> list[Mapping[str, Any]]:
     settings = run.settings()
-    chosen = settings[(settings["provenance"] == provenance) & ~settings["is_control"]]
-    return [
-        {str(key): value for key, value in line.items()}
-        for line in ranked(chosen).to_dict("records")
-    ]
+    chosen = settings[settings["provenance"] == provenance]
+    return ranked_lines(chosen[chosen["is_control"] == is_control])

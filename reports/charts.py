@@ -4,13 +4,15 @@ Names of views and parameters are fixed, so that the same run gives the same JSO
 text or grid is set here: the page and the notebook bring their own, for light and dark.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from itertools import cycle
 from typing import Any, Final
 
 import altair as alt
 import pandas as pd
 
 from reports.frames import Run, estimate_of
+from reports.league import ranked
 from reports.matched import TRUNCATE, curves
 from reports.wording import clean, percent, points, with_n
 
@@ -29,15 +31,15 @@ _AXIS: Final = alt.Axis(tickCount=5, gridOpacity=0.25, domainOpacity=0.4, tickOp
 _SCALE: Final = alt.Scale(domain=[0, 100], nice=False)
 _X: Final = alt.X("saved:Q", title="saved input, % of tokens", scale=_SCALE, axis=_AXIS)
 _Y: Final = alt.Y("reach:Q", title="reach, % of needs", scale=_SCALE, axis=_AXIS)
+_TEXTS: Final = (
+    ("n_text", "transcripts"),
+    ("saved_text", "saved input, %"),
+    ("reach_text", "reach, %"),
+    ("difference_text", "against truncation, points"),
+    ("facts_text", "facts kept, % (n)"),
+)
 _TOOLTIP: Final = [
-    alt.Tooltip(f"{name}:N", title=title)
-    for name, title in (
-        ("setting", "setting"),
-        ("saved_text", "saved input, %"),
-        ("reach_text", "reach, % (n transcripts)"),
-        ("difference_text", "against truncation, points (n)"),
-        ("facts_text", "facts kept, % (n)"),
-    )
+    alt.Tooltip(f"{name}:N", title=title) for name, title in (("setting", "setting"), *_TEXTS)
 ]
 
 
@@ -46,7 +48,8 @@ def pareto(run: Run, provenance: str | None = None) -> Layered | None:
 
     Returns:
         The Pareto front as a line of steps, truncation at the same saving as a dash joined to each
-        point, controls grey; None if no strategy has both numbers.
+        point, controls grey, points of few transcripts small and hollow and not part of the front;
+        None if no strategy has both numbers.
     """
     if provenance is None:
         provenance = next(iter(run.provenances), "")
@@ -54,14 +57,19 @@ def pareto(run: Run, provenance: str | None = None) -> Layered | None:
     strategies = marks[~marks["is_control"]]
     if strategies.empty:
         return None
+    look = _look(marks)
     chart: Layered = alt.layer(
         _line(truncation_line(run, provenance), strokeDash=[5, 4], stroke=GREY),
         _matched(strategies.dropna(subset=["matched"])),
         _line(
-            front(strategies), interpolate="step-before", stroke=GREY, strokeWidth=6, opacity=0.3
+            front(strategies[~strategies["is_small"]]),
+            interpolate="step-before",
+            stroke=GREY,
+            strokeWidth=6,
+            opacity=0.3,
         ),
-        _controls(marks[marks["is_control"]]),
-        _strategies(strategies),
+        _points(marks[~marks["is_small"]], look, filled=True, size=110, opacity=0.9),
+        _points(marks[marks["is_small"]], look, filled=False, size=45, opacity=1),
     )
     chart = chart.properties(width=WIDTH_PIXELS, height=HEIGHT_PIXELS, background="transparent")
     configured: Layered = chart.configure_view(stroke=None)
@@ -69,18 +77,28 @@ def pareto(run: Run, provenance: str | None = None) -> Layered | None:
 
 
 def pareto_points(run: Run, provenance: str) -> pd.DataFrame:
-    """Return the points of the chart: settings that engaged somewhere and have a reach."""
+    """Return the points of the chart: settings that engaged somewhere and have a reach.
+
+    `saved` and `reach` are those of the table; `is_small` marks a point that rests on fewer than
+    half of the transcripts with needs.
+    """
     settings = run.settings()
-    columns = ["setting", "strategy", "is_control", "saved", "reach", "matched", *_TEXTS]
+    columns = [
+        *("setting", "strategy", "is_control", "is_small", "saved", "reach", "matched"),
+        *(name for name, _ in _TEXTS),
+    ]
     if settings.empty:
         return pd.DataFrame(columns=columns)
+    rows = run.rows[run.rows["provenance"] == provenance]
+    with_needs = rows.loc[rows["needs"] > 0, "key"].nunique()
     chosen = settings[(settings["provenance"] == provenance) & (settings["strategy"] != TRUNCATE)]
     lines = [
-        _point({str(key): value for key, value in line.items()})
-        for line in chosen.to_dict("records")
-        if line["engaged"] and pd.notna(line["reach_mean"]) and pd.notna(line["saving_ratio"])
+        _point({str(key): value for key, value in line.items()}, with_needs)
+        for line in ranked(chosen).to_dict("records")
+        if line["engaged"] and line["shown_n"]
     ]
-    return pd.DataFrame(lines, columns=columns).astype({"is_control": bool, "matched": float})
+    flags = {"is_control": bool, "is_small": bool, "matched": float}
+    return pd.DataFrame(lines, columns=columns).astype(flags)
 
 
 def front(points_of: pd.DataFrame) -> pd.DataFrame:
@@ -108,22 +126,23 @@ def truncation_line(run: Run, provenance: str) -> pd.DataFrame:
     ).round(2)
 
 
-_TEXTS: Final = ("saved_text", "reach_text", "difference_text", "facts_text")
-
-
-def _point(line: Mapping[str, Any]) -> dict[str, Any]:
-    reach, facts = estimate_of(line, "reach"), estimate_of(line, "facts_kept_fraction")
-    difference = estimate_of(line, "reach_difference")
+def _point(line: Mapping[str, Any], with_needs: int) -> dict[str, Any]:
+    facts, difference = (
+        estimate_of(line, "facts_kept_fraction"),
+        estimate_of(line, "reach_difference"),
+    )
     return {
         "setting": clean(line["label"]),
         "strategy": clean(line["strategy"], 40),
         "is_control": line["is_control"],
-        "saved": round(100 * line["saving_ratio"], 2),
-        "reach": round(100 * line["reach_mean"], 2),
-        "matched": round(100 * line["matched_reach"], 2) if difference.n == reach.n else None,
-        "saved_text": percent(line["saving_ratio"]),
-        "reach_text": with_n(percent(reach.mean), reach.n),
-        "difference_text": with_n(points(difference.mean), difference.n),
+        "is_small": 2 * line["shown_n"] < with_needs,
+        "saved": round(100 * line["shown_saving"], 2),
+        "reach": round(100 * line["shown_reach"], 2),
+        "matched": round(100 * line["matched_reach"], 2) if line["is_compared"] else None,
+        "n_text": f"{line['shown_n']} of {with_needs} with needs",
+        "saved_text": percent(line["shown_saving"]),
+        "reach_text": percent(line["shown_reach"]),
+        "difference_text": points(difference.mean),
         "facts_text": with_n(percent(facts.mean), facts.n),
     }
 
@@ -141,31 +160,24 @@ def _matched(data: pd.DataFrame) -> Layered:
     return alt.layer(joins, dashes)
 
 
-def _controls(data: pd.DataFrame) -> Layered:
-    base = alt.Chart(_data(data)).encode(x=_X, y=_Y, tooltip=_TOOLTIP)
-    marks = base.mark_point(filled=True, size=60, fill=GREY, stroke=GREY)
-    at_edge = alt.ExprRef("datum.saved > 80 ? 'right' : 'left'")
-    names = base.mark_text(dy=-9, fontSize=10, fill=GREY, align=at_edge).encode(text="setting:N")
-    return alt.layer(marks, names)
+def _look(marks: pd.DataFrame) -> dict[str, Any]:
+    """Return colour and shape by strategy, one legend for all layers; controls are grey."""
+    names = list(dict.fromkeys(marks["strategy"]))
+    controls = set(marks.loc[marks["is_control"], "strategy"])
+    strategies = [name for name in names if name not in controls]
+    colours = dict(zip(strategies, cycle(OKABE_ITO), strict=False))
+    legend = alt.Legend(orient="bottom", columns=3, title=None, labelLimit=240, symbolOpacity=1)
+    colour = alt.Scale(domain=names, range=[colours.get(name, GREY) for name in names])
+    shape = alt.Scale(domain=names, range=[SHAPES[at % len(SHAPES)] for at in range(len(names))])
+    return {
+        "color": alt.Color("strategy:N", scale=colour, legend=legend),
+        "shape": alt.Shape("strategy:N", scale=shape, legend=legend),
+    }
 
 
-def _strategies(data: pd.DataFrame) -> alt.Chart:
-    names = list(dict.fromkeys(data["strategy"]))
-    legend = alt.Legend(orient="bottom", columns=2, title="strategy", labelLimit=280)
-    chart: alt.Chart = alt.Chart(_data(data)).mark_point(filled=True, size=110, opacity=0.9)
-    return chart.encode(
-        x=_X,
-        y=_Y,
-        color=alt.Color("strategy:N", scale=_scale(names, OKABE_ITO), legend=legend),
-        shape=alt.Shape("strategy:N", scale=_scale(names, SHAPES), legend=legend),
-        tooltip=_TOOLTIP,
-    )
-
-
-def _scale(names: Sequence[str], values: Sequence[str]) -> alt.Scale:
-    return alt.Scale(
-        domain=list(names), range=[values[at % len(values)] for at in range(len(names))]
-    )
+def _points(data: pd.DataFrame, look: Mapping[str, Any], **mark: Any) -> alt.Chart:
+    chart: alt.Chart = alt.Chart(_data(data)).mark_point(strokeWidth=1.5, **mark)
+    return chart.encode(x=_X, y=_Y, tooltip=_TOOLTIP, **look)
 
 
 def _data(frame: pd.DataFrame) -> alt.InlineData:

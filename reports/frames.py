@@ -19,12 +19,25 @@ from reports.matched import TRUNCATE, curves, matched
 PROVENANCES: Final = ("recorded", "authored", "generated")
 """In the order of a report; real conversations first."""
 FIDELITY: Final = ("reach", "facts_kept_fraction", "quote_kept_fraction")
+JUDGED: Final = (
+    *FIDELITY,
+    "compared_reach",
+    "matched_reach",
+    "reach_difference",
+    "needs",
+    "lost",
+    "undeclared",
+    "mentioned",
+    "facts_removed",
+)
+"""What says something of a setting only on transcripts where it saved something."""
 SUMS: Final = (
     "requests",
     "input_tokens_before",
     "input_tokens_after",
     "needs",
     "lost",
+    "undeclared",
     "mentioned",
     "facts_removed",
     "quote_needs",
@@ -40,10 +53,17 @@ MEANS: Final = (
     "peak_tokens_before",
     "peak_tokens_after",
     "placebo_fraction",
+    "compared_reach",
     "matched_reach",
     "reach_difference",
 )
-ESTIMATES: Final = ("saving_fraction", "reach", "facts_kept_fraction", "reach_difference")
+ESTIMATES: Final = (
+    "saving_fraction",
+    "reach",
+    "facts_kept_fraction",
+    "compared_reach",
+    "reach_difference",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,18 +73,29 @@ class Run:
     path: Path
     manifest: Mapping[str, Any]
     rows: pd.DataFrame
-    """A row per cell: the columns of `evals.results.Row`, and `key` (the transcript), `scored`,
-    `matched_reach` and `reach_difference`. Numbers are float, with NaN for None."""
+    """A row per cell: the columns of `evals.results.Row`, and `key` (the transcript), `scored`;
+    `compared_reach`, `matched_reach` (of truncation at the same saving) and `reach_difference`, set
+    only where all three are known. Numbers are float, with NaN for None."""
     n_stale: int
     """Rows of the folder that the manifest no longer names, or of an older layout: left out."""
 
     def settings(self) -> pd.DataFrame:
         """Return a row per provenance and label, aggregated over transcripts.
 
-        Besides sums and plain means: `total`, `scored`, `engaged` (transcripts), `saving_ratio`
-        (of the sums), and for each of `ESTIMATES` the fields of `Estimate`, as `reach_low`.
+        Besides sums and plain means: `total`, `scored`, `engaged`, `with_needs` (transcripts),
+        `saving_ratio` (of the sums, over all that were scored), for each of `ESTIMATES` the fields
+        of `Estimate`, as `reach_low`, and `shown_saving`, `shown_reach`: over the transcripts that
+        are compared with truncation, or over all of the setting if `is_compared` is false.
         """
         return self._settings
+
+    def each(self, provenance: str, label: str) -> pd.DataFrame:
+        """Return a row per scored transcript of a setting, by `key`: means over replicates.
+
+        What needs a setting to have engaged (`JUDGED`) is missing where it did not.
+        """
+        found = self._each.get((provenance, label))
+        return _by_transcript(self.rows.iloc[:0]).droplevel([0, 1]) if found is None else found
 
     def sidecar(self, cell_id: str) -> Mapping[str, Any]:
         return RunFolder(self.path).sidecar(cell_id) or {}
@@ -79,13 +110,26 @@ class Run:
     @cached_property
     def _settings(self) -> pd.DataFrame:
         lines = [
-            {"provenance": provenance, "label": label, **_aggregated(group)}
+            {
+                "provenance": provenance,
+                "label": label,
+                **_counts(group),
+                **_aggregated(self.each(provenance, str(label))),
+            }
             for provenance in self.provenances
             for label, group in self.rows[self.rows["provenance"] == provenance].groupby(
                 "label", sort=False
             )
         ]
         return pd.DataFrame(lines)
+
+    @cached_property
+    def _each(self) -> dict[tuple[str, str], pd.DataFrame]:
+        grouped = _by_transcript(self.rows).groupby(level=[0, 1], sort=False)
+        return {
+            (str(provenance), str(label)): group.droplevel([0, 1])
+            for (provenance, label), group in grouped
+        }
 
 
 def load(path: Path) -> Run:
@@ -124,41 +168,74 @@ def _frame(rows: list[Row]) -> pd.DataFrame:
         frame[name] = frame[name].astype(bool)
     frame["key"] = frame["transcript"].astype(str) + "\0" + frame["transcript_digest"].astype(str)
     frame["scored"] = frame["status"] == "ok"
-    frame["matched_reach"] = matched(frame, curves(frame)).where(frame["strategy"] != TRUNCATE)
-    frame["reach_difference"] = frame["reach"] - frame["matched_reach"]
+    truncation = matched(frame, curves(frame)).where(frame["strategy"] != TRUNCATE)
+    frame["matched_reach"] = truncation.where(frame["reach"].notna())
+    frame["compared_reach"] = frame["reach"].where(truncation.notna())
+    frame["reach_difference"] = frame["compared_reach"] - frame["matched_reach"]
     return frame
 
 
-def _aggregated(group: pd.DataFrame) -> dict[str, Any]:
-    """Aggregate one setting: replicates to transcripts first, then over transcripts."""
+def _by_transcript(rows: pd.DataFrame) -> pd.DataFrame:
+    """Average the replicates of each (provenance, label, key)."""
+    grouped = rows[rows["scored"]].groupby(["provenance", "label", "key"], sort=False)
+    each = grouped[list(MEANS)].mean()
+    each["cluster"], each["engaged"] = grouped["cluster"].first(), grouped["engaged"].all()
+    each["has_needs"] = each["reach"].notna()
+    for name in JUDGED:
+        each[name] = each[name].where(each["engaged"])
+    return each
+
+
+def _counts(group: pd.DataFrame) -> dict[str, Any]:
     first = group.iloc[0]
-    good = group[group["scored"]]
-    transcripts = good.groupby("key", sort=False)[list(MEANS)].mean()
-    about = good.groupby("key", sort=False)
-    clusters, engaged = about["cluster"].first(), about["engaged"].all()
-    fidelity = transcripts.loc[engaged]
-    for name in (*FIDELITY, "matched_reach", "reach_difference"):
-        transcripts[name] = transcripts[name].where(engaged)
-    transcripts["matched_reach"] = transcripts["matched_reach"].where(transcripts["reach"].notna())
-    before = transcripts["input_tokens_before"].sum()
-    line: dict[str, Any] = {
+    return {
         "strategy": first["strategy"],
         "is_control": bool(first["is_control"]),
         "total": group["key"].nunique(),
         "errors": int((~group["scored"]).sum()),
-        "scored": len(transcripts),
-        "engaged": int(engaged.sum()),
-        "saving_ratio": 1 - transcripts["input_tokens_after"].sum() / before if before else None,
-        "peak_max_tokens": transcripts["peak_tokens_after"].max(),
-        "peak_mean_tokens": transcripts["peak_tokens_after"].mean(),
-        "matched_reach": transcripts["matched_reach"].mean(),
-        "quotes_kept": transcripts["quote_kept_fraction"].mean(),
-        "quotes_n": int(transcripts["quote_kept_fraction"].count()),
     }
-    for name in SUMS:
-        part = fidelity if name in ("needs", "lost", "mentioned", "facts_removed") else transcripts
-        line[name] = float(part[name].sum())
+
+
+def _aggregated(each: pd.DataFrame) -> dict[str, Any]:
+    """Aggregate one setting over its transcripts."""
+    line: dict[str, Any] = {
+        "scored": len(each),
+        "engaged": int(each["engaged"].sum()),
+        "with_needs": int(each["has_needs"].sum()),
+        "saving_ratio": saving_of(each),
+        "peak_max_tokens": each["peak_tokens_after"].max(),
+        "peak_mean_tokens": each["peak_tokens_after"].mean(),
+        "matched_reach": each["matched_reach"].mean(),
+        "quotes_kept": each["quote_kept_fraction"].mean(),
+        "quotes_n": int(each["quote_kept_fraction"].count()),
+    }
+    line |= {name: float(each[name].sum()) for name in SUMS}
     for name in ESTIMATES:
-        result = asdict(estimate(transcripts[name], clusters))
+        result = asdict(estimate(each[name], each["cluster"]))
         line |= {f"{name}_{key}": value for key, value in result.items()}
-    return line
+    return line | _shown(each)
+
+
+def _shown(each: pd.DataFrame) -> dict[str, Any]:
+    """Return saving and reach over one set of transcripts, the best there is to show."""
+    for name in ("compared_reach", "reach"):
+        of_name = each[each[name].notna()]
+        if len(of_name):
+            return {
+                "shown_saving": saving_of(of_name),
+                "shown_reach": of_name[name].mean(),
+                "shown_n": len(of_name),
+                "is_compared": name == "compared_reach",
+            }
+    return {
+        "shown_saving": saving_of(each),
+        "shown_reach": None,
+        "shown_n": 0,
+        "is_compared": False,
+    }
+
+
+def saving_of(each: pd.DataFrame) -> float | None:
+    """Return the saving over some transcripts together; None if no input was measured."""
+    before = each["input_tokens_before"].sum()
+    return float(1 - each["input_tokens_after"].sum() / before) if before else None

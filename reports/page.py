@@ -7,40 +7,49 @@ Vega evaluates expressions with its interpreter. The same run gives the same byt
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from reports.answer import answers, best_setting
-from reports.charts import Layered, pareto
+from reports.answer import answers
+from reports.charts import Layered, front, pareto, pareto_points, truncation_line
+from reports.columns import NOT_ENGAGED, Column
+from reports.faults import alarm, fault_groups
 from reports.frames import Run
-from reports.league import COLUMNS, Block, blocks, ranked
+from reports.league import Block, blocks, ranked
+from reports.lost import HEADS, HOW_TO, LostNeeds, is_text_shown, lost_of, shown_label
 from reports.matched import EXPLANATION, TRUNCATE
-from reports.story import CAVEATS, definitions, failures, footer, headline, transcripts, violations
+from reports.story import CAVEATS, definitions, footer, headline, transcripts
 from reports.timeline import timeline
 from reports.wording import MISSING, clean, count, kilo, percent, plural
 
+_SHOWN: Final = ["engaged", "reach", "saving_fraction"]
+_BREAKS: Final = re.compile(r"(?<=[(_/,])|(?==)")
+"""Where a long name may go on in the next line."""
 MAX_SHORT_CHARS: Final = 60
 """Names in the wide table of transcripts."""
 PARETO_CAPTION: Final = (
-    "Each point is a setting; further right and higher up is better. Broad line: settings that no "
-    "other one beats in both. Dash joined to a point: plain truncation at the same saving on the "
-    "same transcripts; a point below its dash loses more than truncation. Dashed line: truncation "
-    "at any saving, if there is one transcript. Grey points: controls. Hover for numbers."
+    "Each point is a setting, with the saved and reach of the table; further right and higher up "
+    "is better. Dash joined to a point: plain truncation at the same saving on the same "
+    "transcripts; a point below its dash loses more than truncation."
 )
+FRONT_CAPTION: Final = (
+    "Broad line: through the filled points that no other filled one beats in both."
+)
+SMALL_CAPTION: Final = (
+    "Small and hollow: measured on fewer than half of the transcripts with needs."
+)
+TRUNCATION_CAPTION: Final = "Dashed line: truncation at any saving."
+CONTROLS_CAPTION: Final = "Grey: controls."
 TIMELINE_CAPTION: Final = (
     "One transcript under one setting. Across: requests. Down: messages, oldest on top. A cross: "
     "a need over a long gap was lost at that request."
 )
-
-
-class Titled(NamedTuple):
-    title: str
-    definition: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +69,32 @@ class TranscriptLine:
 
 
 @dataclass(frozen=True, slots=True)
+class Stacked:
+    """A cell of the table with what stands below it."""
+
+    text: str
+    value: float | None
+    below: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingLine:
+    label: str
+    is_control: bool
+    cells: tuple[Stacked, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """What the page shows of one provenance."""
 
-    title: str
     block: Block
+    columns: tuple[Column, ...]
+    lines: tuple[SettingLine, ...]
     charts: tuple[Chart, ...]
     labels: tuple[str, ...]
     transcripts: tuple[TranscriptLine, ...]
+    lost: tuple[LostNeeds, ...]
 
 
 def html(run: Run) -> str:
@@ -84,13 +111,17 @@ def html(run: Run) -> str:
     own = environment.get_template("page.js.j2").render()
     scripts = [_bundle(), own] if specs else [own]
     return environment.get_template("page.html.j2").render(
+        alarm=alarm(run),
         answers=answers(run),
         caveats=CAVEATS,
-        columns=list(_columns(run)),
         definitions=list(definitions(run)),
-        faults=_faults(run),
+        faults=fault_groups(run),
         footer=footer(run),
         headline=headline(run),
+        how_to="" if is_text_shown(run) else HOW_TO,
+        lost_heads=HEADS,
+        meanings=_meanings(run),
+        pieces=_BREAKS.split,
         script_hashes=" ".join(map(_hash, scripts)),
         scripts=scripts,
         sections=sections,
@@ -108,21 +139,40 @@ def _section(run: Run, block: Block, specs: dict[str, Any]) -> Section:
     settings = run.settings()
     of_block = settings[settings["provenance"] == block.provenance]
     labels = ranked(of_block[of_block["strategy"] != TRUNCATE])["label"].tolist()
-    title = (
-        f"{clean(block.provenance).capitalize()}: {plural(block.n_transcripts, 'transcript')} "
-        f"in {plural(block.n_clusters, 'session')}"
-    )
     shown = tuple(clean(label, MAX_SHORT_CHARS) for label in labels)
     lines = tuple(_transcript_lines(run, block.provenance, labels))
-    return Section(title, block, tuple(charts), shown, lines)
+    return Section(
+        block,
+        tuple(column for column in block.columns if column.below is None),
+        tuple(_stacked(block)),
+        tuple(charts),
+        shown,
+        lines,
+        lost_of(run, block.provenance),
+    )
+
+
+def _stacked(block: Block) -> Iterator[SettingLine]:
+    """Yield the lines of the table, each narrower by the columns that stand below others."""
+    for line in block.lines:
+        cells: list[Stacked] = []
+        for column, cell in zip(block.columns, line.cells, strict=True):
+            if column.below is None:
+                cells.append(Stacked(cell.text, cell.value, ""))
+            elif cell.text != MISSING:
+                cells[-1] = replace(cells[-1], below=f"{column.below}{cell.text}")
+        yield SettingLine(line.label, line.is_control, tuple(cells))
 
 
 def _charts(run: Run, block: Block) -> Iterator[tuple[Chart, Layered]]:
     number = run.provenances.index(block.provenance) + 1
     drawn = pareto(run, block.provenance)
     if drawn is not None:
-        title = f"Saving against reach, n = {plural(block.n_transcripts, 'transcript')}."
-        yield Chart(f"pareto-{number}", title, PARETO_CAPTION), drawn
+        title = (
+            f"Saving against reach, n = {plural(block.n_with_needs, 'transcript')} "
+            "with needs over long gaps."
+        )
+        yield Chart(f"pareto-{number}", title, _pareto_caption(run, block.provenance)), drawn
     row = _shown_cell(run, block.provenance)
     drawn = None if row is None else timeline(run.sidecar(str(row["cell_id"])))
     if row is not None and drawn is not None:
@@ -130,23 +180,37 @@ def _charts(run: Run, block: Block) -> Iterator[tuple[Chart, Layered]]:
         yield Chart(f"timeline-{number}", title, TIMELINE_CAPTION), drawn
 
 
+def _pareto_caption(run: Run, provenance: str) -> str:
+    """Say what is drawn, and nothing that is not."""
+    marks = pareto_points(run, provenance)
+    filled = marks[~marks["is_control"] & ~marks["is_small"]]
+    parts = (
+        (PARETO_CAPTION, True),
+        (FRONT_CAPTION, len(front(filled)) > 1),
+        (SMALL_CAPTION, marks["is_small"].any()),
+        (TRUNCATION_CAPTION, len(truncation_line(run, provenance)) > 0),
+        (CONTROLS_CAPTION, marks["is_control"].any()),
+    )
+    return " ".join([*(text for text, is_drawn in parts if is_drawn), "Hover for numbers."])
+
+
 def _shown_cell(run: Run, provenance: str) -> Mapping[str, Any] | None:
     """Return the longest engaged cell of the recommended setting, else of the first engaged one."""
     rows = run.rows[(run.rows["provenance"] == provenance) & run.rows["engaged"]]
-    rows = rows[~rows["is_control"] & rows["scored"]]
+    rows = rows[rows["scored"] & (rows["label"] == shown_label(run, provenance))]
     if rows.empty:
         return None
-    best = best_setting(run, provenance)
-    first = ranked(run.settings()[run.settings()["provenance"] == provenance])["label"].iloc[0]
-    chosen = rows[rows["label"] == (first if best is None else best["label"])]
-    longest = (rows if chosen.empty else chosen).nlargest(1, "requests").to_dict("records")[0]
+    longest = rows.nlargest(1, "requests").to_dict("records")[0]
     return {str(name): value for name, value in longest.items()}
 
 
 def _transcript_lines(run: Run, provenance: str, labels: Sequence[str]) -> Iterator[TranscriptLine]:
     rows = run.rows[run.rows["provenance"] == provenance]
-    scored = rows[rows["scored"]].groupby(["key", "label"])[["reach", "saving_fraction"]].mean()
-    known = {key: (reach, saved) for key, reach, saved in scored.itertuples(name=None)}
+    known = {
+        (key, label): (engaged, reach, saved)
+        for label in labels
+        for key, engaged, reach, saved in run.each(provenance, label)[_SHOWN].itertuples(name=None)
+    }
     failed = set(rows.loc[~rows["scored"], ["key", "label"]].itertuples(index=False, name=None))
     of_each = transcripts(run)
     for key, line in of_each[of_each["provenance"] == provenance].iterrows():
@@ -163,28 +227,19 @@ def _transcript_lines(run: Run, provenance: str, labels: Sequence[str]) -> Itera
         yield TranscriptLine(clean(line["transcript"], MAX_SHORT_CHARS), facts, cells)
 
 
-def _cell(values: tuple[float, float] | None, *, is_failed: bool) -> tuple[str, str]:
+def _cell(values: tuple[bool, float, float] | None, *, is_failed: bool) -> tuple[str, str]:
     if values is None:
         return ("error", "") if is_failed else (MISSING, "")
-    reach, saved = values
-    return percent(reach, 0), percent(saved, 0)
+    is_engaged, reach, saved = values
+    return percent(reach, 0) if is_engaged else NOT_ENGAGED, percent(saved, 0)
 
 
-def _columns(run: Run) -> Iterator[Titled]:
-    meanings = {metric["name"]: metric["definition"] for metric in run.manifest.get("metrics", ())}
-    for column in COLUMNS:
-        yield Titled(column.title, clean(meanings.get(column.metric, ""), 2_000))
-
-
-def _faults(run: Run) -> tuple[tuple[str, Any, str], ...]:
-    return (
-        ("Failed cells", failures(run), "No cell failed."),
-        (
-            "Broken rules",
-            violations(run),
-            "No strategy broke an invariant on any request of any transcript.",
-        ),
-    )
+def _meanings(run: Run) -> dict[str, str]:
+    """Return the definition of each metric, for the heads of the table."""
+    return {
+        metric["name"]: clean(metric["definition"], 2_000)
+        for metric in run.manifest.get("metrics", ())
+    }
 
 
 def _spec(chart: Layered) -> dict[str, Any]:

@@ -1,8 +1,6 @@
 """What stands around the table: what was run, caveats, faults, provenance, for every report."""
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import pandas as pd
@@ -11,9 +9,6 @@ from reports.frames import Run
 from reports.matched import EXPLANATION
 from reports.wording import clean, count, percent, plural, tokens, with_n
 
-MAX_FAULTS: Final = 10
-"""Kinds of failures and violations that are listed; the others are counted."""
-MAX_ERROR_CHARS: Final = 300
 PLACEBO_WARNING: Final = 0.02
 """Above this share of needs that an unrelated text would also meet, a report says so."""
 CAVEATS: Final = (
@@ -22,7 +17,8 @@ CAVEATS: Final = (
     "Reach is an upper bound: what is visible or recoverable is not yet understood or used.",
     "Recorded, authored and generated transcripts are never pooled.",
     "Means are over transcripts on which a setting saved at least 1 % (n); failed cells stay in "
-    "the count of all.",
+    "the count of all. Reach is a mean over transcripts, each counted alike; lost counts the needs "
+    "of all of them together, so that a long transcript weighs more.",
     "Intervals are 95 %, by bootstrap over sessions, for each setting alone: they are not "
     "corrected for the number of settings compared, and say nothing of future conversations of "
     "another kind.",
@@ -34,25 +30,6 @@ SHORT_CAVEATS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A failed cell or a rule that a setting broke on a transcript."""
-
-    label: str
-    transcript: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Faults:
-    shown: tuple[Fault, ...]
-    """The first of each kind, with the number of others like it."""
-    n_all: int
-    """Failed cells, or pairs of cell and rule."""
-    n_hidden: int
-    """Kinds that are not shown."""
-
-
 def headline(run: Run) -> tuple[str, ...]:
     """Say what was run, in a few lines; calibration only where usage was recorded."""
     of_each = transcripts(run)
@@ -60,13 +37,12 @@ def headline(run: Run) -> tuple[str, ...]:
         return ("No cell was run.",)
     n, total = len(of_each), of_each["input_tokens_before"].sum()
     size = f"{tokens(total)} input tokens" if total else "input tokens not measured"
-    errors = of_each["calibration_error_fraction"].dropna()
     lines = [
         f"{plural(n, 'transcript')} ({_parts(of_each)}), {plural(_settings(run), 'setting')}, "
         f"{count(of_each['requests'].sum())} requests, {size} "
         f"by {clean(run.manifest.get('measuring_counter', 'an unnamed counter'))}.",
-        f"Calibrated to recorded usage in {len(errors)} of {plural(n, 'transcript')}"
-        + (f", median error {percent(errors.median())} %." if len(errors) else "."),
+        *_calibration(of_each),
+        *_files(run),
     ]
     placebo = run.rows.groupby("key")["placebo_fraction"].mean().dropna()
     if len(placebo) and placebo.mean() > PLACEBO_WARNING:
@@ -77,6 +53,34 @@ def headline(run: Run) -> tuple[str, ...]:
     if run.n_stale:
         lines.append(f"{plural(run.n_stale, 'row')} of other commands or versions left out.")
     return tuple(lines)
+
+
+def _calibration(of_each: pd.DataFrame) -> Iterator[str]:
+    """Yield how well sizes fit; the usage of a made transcript is no measurement."""
+    is_recorded = of_each["provenance"] == "recorded"
+    is_fitted = of_each["calibration_error_fraction"].notna()
+    if is_recorded.any():
+        errors = of_each.loc[is_recorded & is_fitted, "calibration_error_fraction"]
+        text = f"{len(errors):,} of {plural(int(is_recorded.sum()), 'recorded transcript')}"
+        end = f", median error {percent(errors.median())} %." if len(errors) else "."
+        yield f"Calibrated to recorded usage in {text}{end}"
+    made = of_each[~is_recorded]
+    for provenance, group in made.groupby("provenance", sort=True):
+        text = plural(len(group), f"{clean(provenance)} transcript")
+        if group["calibration_error_fraction"].notna().any():
+            yield f"Usage of {text} is computed, not billed, so it says nothing of a real bill."
+
+
+def _files(run: Run) -> Iterator[str]:
+    """Yield which files are not in the numbers, if there are any."""
+    counts = (
+        ("not read", _length(run.manifest, "refused")),
+        ("passed over", _length(run.manifest, "passed_over")),
+        ("noted in what was read", _length(run.manifest, "noted")),
+    )
+    parts = [f"{n:,} {what}" for what, n in counts if n]
+    if parts:
+        yield f"Files: {', '.join(parts)}; see run.json."
 
 
 def transcripts(run: Run) -> pd.DataFrame:
@@ -96,43 +100,6 @@ def transcripts(run: Run) -> pd.DataFrame:
     best_first = run.rows.sort_values("scored", ascending=False, kind="stable")
     firsts = best_first.groupby("key", sort=False)[columns].first()
     return firsts.sort_values(["provenance", "transcript"], kind="stable")
-
-
-def failures(run: Run) -> Faults:
-    """Return failed cells, one entry per error text, the most frequent first."""
-    failed = run.rows[~run.rows["scored"]].fillna({"error": "no reason given"})
-    groups = [group.to_dict("records") for _, group in failed.groupby("error", sort=False)]
-    shown = [
-        Fault(
-            clean(group[0]["label"]),
-            clean(group[0]["transcript"]),
-            clean(group[0]["error"], MAX_ERROR_CHARS) + _more(len(group), "cell"),
-        )
-        for group in sorted(groups, key=len, reverse=True)[:MAX_FAULTS]
-    ]
-    return Faults(tuple(shown), len(failed), len(groups) - len(shown))
-
-
-def violations(run: Run) -> Faults:
-    """Return broken rules of strategies, one entry per setting and rule.
-
-    Controls are expected to break some, so they are left out.
-    """
-    rows = run.rows
-    broken = rows[(rows["violations"] > 0) & ~rows["is_control"]]
-    groups: defaultdict[tuple[str, str], list[dict[Hashable, Any]]] = defaultdict(list)
-    for row in broken.to_dict("records"):
-        for rule in sorted(row["violated"]):
-            groups[row["label"], rule].append(row)
-    shown = [
-        Fault(
-            clean(label),
-            clean(group[0]["transcript"]),
-            _violation(run, group[0], rule) + _more(len(group), "transcript"),
-        )
-        for (label, rule), group in list(groups.items())[:MAX_FAULTS]
-    ]
-    return Faults(tuple(shown), sum(map(len, groups.values())), len(groups) - len(shown))
 
 
 def definitions(run: Run) -> Iterator[tuple[str, str, str]]:
@@ -161,7 +128,9 @@ def footer(run: Run) -> tuple[tuple[str, str], ...]:
         ("Metrics version", clean(manifest.get("metrics_version", ""))),
         ("Python", clean(manifest.get("python", ""))),
         ("Versions", ", ".join(f"{clean(k)} {clean(v)}" for k, v in sorted(versions.items()))),
-        ("Files not read", count(len(manifest.get("refused", ())))),
+        ("Files refused", count(_length(manifest, "refused"))),
+        ("Files passed over", count(_length(manifest, "passed_over"))),
+        ("Notes on files", count(_length(manifest, "noted"))),
     )
 
 
@@ -169,26 +138,14 @@ def _settings(run: Run) -> int:
     return int(run.rows["label"].nunique())
 
 
+def _length(manifest: Mapping[str, Any], name: str) -> int:
+    found = manifest.get(name)
+    return len(found) if isinstance(found, Sequence) and not isinstance(found, str) else 0
+
+
 def _parts(of_each: pd.DataFrame) -> str:
     sizes = of_each.groupby("provenance").size()
     return ", ".join(f"{size} {clean(name)}" for name, size in sizes.items())
-
-
-def _more(n: int, noun: str) -> str:
-    return f" (and {plural(n - 1, f'more {noun}')})" if n > 1 else ""
-
-
-def _violation(run: Run, row: Mapping[Hashable, Any], rule: str) -> str:
-    places = f"{count(row['violated'][rule])} of {count(row['requests'])} requests"
-    return f"{clean(rule)} at {places}" + _first_place(run.sidecar(str(row["cell_id"])), rule)
-
-
-def _first_place(sidecar: Mapping[str, Any], rule: str) -> str:
-    for item in sidecar.get("violations", ()):
-        if item.get("rule") == rule:
-            request, pointer = clean(item.get("request")), clean(item.get("pointer", ""))
-            return f"; first at request {request}, {pointer or 'the whole view'}"
-    return ""
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -1,7 +1,8 @@
 """The table in a terminal of any width, and the same content as GitHub Markdown."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from typing import Final
 
 from rich.box import HORIZONTALS
@@ -9,80 +10,102 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from reports.answer import answers
+from reports.answer import Answer, answers
+from reports.columns import NOT_ENGAGED, Column, Line
+from reports.faults import Faults, alarm, fault_groups
 from reports.frames import Run
-from reports.league import COLUMNS, NOT_ENGAGED, Block, Column, Line, blocks
-from reports.story import (
-    CAVEATS,
-    SHORT_CAVEATS,
-    Faults,
-    definitions,
-    failures,
-    footer,
-    headline,
-    violations,
-)
-from reports.wording import plural
+from reports.league import Block, blocks
+from reports.lost import HEADS, HOW_TO, is_text_shown, lost_of
+from reports.story import CAVEATS, SHORT_CAVEATS, definitions, footer, headline
 
 MAX_LABEL_WIDTH: Final = 40
 MIN_LABEL_WIDTH: Final = 24
+"""Below 100 columns; less where the most important columns would have no room."""
+ALWAYS: Final = ((0, 1), (60, 3))
+"""From a terminal's width on: columns of at most this importance come before long labels."""
 _GAP: Final = 2
 """Spaces between two columns of a terminal table."""
 
 
-def terminal(run: Run, *, width: int) -> RenderableType:
+def terminal(run: Run, *, width: int, show_faults: bool = True) -> RenderableType:
     """Return the tables for `width` columns; what has no room is in the other reports."""
-    found = blocks(run)
-    parts: list[RenderableType] = [Text("\n".join(headline(run)))]
-    for block, answer in zip(found, answers(run), strict=False):
-        parts += [Text(""), Text(_title(block), style="bold"), _table(block, width)]
-        parts += [Text(note, style="dim") for note in block.notes]
-        parts.append(Text(answer))
-    for title, faults in (("Failed", failures(run)), ("Broken rules", violations(run))):
-        if faults.n_all:
-            lines = [f"{item.label} on {item.transcript}: {item.text}" for item in faults.shown]
-            parts += [Text(""), Text(f"{title}: {faults.n_all}", style="bold red")]
-            parts += [Text(f"  {line}") for line in [*lines, *_rest(faults)]]
+    parts: list[RenderableType] = []
+    if (loud := alarm(run)) is not None:
+        parts += [Text(loud, style="bold red"), Text("")]
+    parts.append(Text("\n".join(headline(run))))
+    for block, answer in _answered(run):
+        if block is not None:
+            parts += [Text(""), Text(block.title, style="bold"), _table(block, width)]
+            parts += [Text(note, style="dim") for note in (*_dropped(block, width), *block.notes)]
+        parts.append(Text(answer.text))
+        parts += [Text(note, style="dim") for note in answer.notes]
+    if show_faults:
+        parts += _terminal_faults(run)
     return Group(*parts, Text(""), Text(SHORT_CAVEATS, style="dim"))
 
 
 def markdown(run: Run) -> str:
     """Return the whole report as GitHub Markdown; the same run gives the same text."""
-    parts = ["# Compaction report", *map(_escaped, answers(run)), *map(_escaped, headline(run))]
+    loud = alarm(run)
+    parts = ["# Compaction report", *([] if loud is None else [f"**{_escaped(loud)}**"])]
+    for answer in answers(run):
+        parts += [_escaped(answer.text), _bullets(map(_escaped, answer.notes))]
+    parts += map(_escaped, headline(run))
     for block in blocks(run):
-        parts += [f"## {_escaped(_title(block))}", _markdown_table(block)]
-        parts += [_escaped(note) for note in block.notes]
-    parts += _fault_section("Failures", failures(run), "No cell failed.")
-    parts += _fault_section(
-        "Broken rules", violations(run), "No strategy broke an invariant on any request."
-    )
+        parts += [f"## {_escaped(block.title)}", _markdown_table(block)]
+        parts += [_bullets(map(_escaped, block.notes))]
+    for title, faults, none in fault_groups(run):
+        parts += _fault_section(title, faults, none)
+    parts += _lost_section(run)
     parts += ["## What the columns mean", _bullets(_definition_lines(run))]
     parts += ["## Caveats", _bullets(map(_escaped, CAVEATS))]
     parts += ["## How this was made", _bullets(_footer_lines(run))]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def fitting_columns(lines: Sequence[Line], width: int) -> tuple[Column, ...]:
+def fitting_columns(block: Block, width: int) -> tuple[Column, ...]:
     """Return the columns that fit beside the labels, the most important ones."""
-    label_width = _label_width(lines, width)
-    shown = sorted(COLUMNS, key=lambda column: column.importance)
-    while shown and label_width + sum(_width(lines, column) + _GAP for column in shown) > width:
+    label_width = _label_width(block, width)
+    shown = sorted(block.columns, key=lambda column: column.importance)
+    while shown and label_width + sum(_room(block, column) for column in shown) > width:
         shown.pop()
-    return tuple(column for column in COLUMNS if column in shown)
+    return tuple(column for column in block.columns if column in shown)
+
+
+def _answered(run: Run) -> Iterator[tuple[Block | None, Answer]]:
+    return zip_longest(blocks(run), answers(run))
+
+
+def _dropped(block: Block, width: int) -> Iterator[str]:
+    """Yield a line that names what has no room."""
+    shown = fitting_columns(block, width)
+    hidden = [column.short for column in block.columns if column not in shown]
+    if hidden:
+        yield f"No room here, see report.md: {', '.join(hidden)}."
+
+
+def _terminal_faults(run: Run) -> Iterator[RenderableType]:
+    for title, faults, _ in fault_groups(run):
+        if faults.n_all:
+            lines = [f"{item.label} on {item.transcript}: {item.text}" for item in faults.shown]
+            lines += [*(f"{rule}: {text}" for rule, text in faults.rules), *_rest(faults)]
+            yield Text("")
+            yield Text(f"{title}: {faults.n_all:,}", style="bold red")
+            yield from (Text(f"  {line}") for line in lines)
 
 
 def _table(block: Block, width: int) -> Table:
-    columns, room = fitting_columns(block.lines, width), _label_width(block.lines, width)
+    columns, room = fitting_columns(block, width), _label_width(block, width)
     table = Table(
         box=HORIZONTALS, padding=(0, 1), pad_edge=False, show_edge=False, collapse_padding=True
     )
     table.add_column("Setting", width=room, overflow="fold")
     for column in columns:
         table.add_column(
-            column.short, justify="right", width=_width(block.lines, column), overflow="fold"
+            column.short, justify="right", width=_room(block, column) - _GAP, overflow="fold"
         )
     for line, following in zip(block.lines, (*block.lines[1:], None), strict=True):
-        cells = [_shown(line, column) for column in columns]
+        cells = [_shown(block, line, column) for column in columns]
         ends = following is not None and following.is_control and not line.is_control
         style = "dim" if line.is_control else ""
         table.add_row(Text(_broken(line.label, room)), *map(Text, cells), style=style)
@@ -91,14 +114,14 @@ def _table(block: Block, width: int) -> Table:
     return table
 
 
-def _shown(line: Line, column: Column) -> str:
-    return line.cells[COLUMNS.index(column)].text
+def _shown(block: Block, line: Line, column: Column) -> str:
+    return line.cells[block.columns.index(column)].text
 
 
-def _width(lines: Sequence[Line], column: Column) -> int:
-    cells = (_shown(line, column) for line in lines)
+def _room(block: Block, column: Column) -> int:
+    cells = (_shown(block, line, column) for line in block.lines)
     words = (word for text in (column.short, *cells) for word in _words(text))
-    return max(map(len, words), default=0)
+    return max(map(len, words), default=0) + _GAP
 
 
 def _broken(label: str, room: int) -> str:
@@ -107,26 +130,25 @@ def _broken(label: str, room: int) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """Split where a cell may be broken: "not engaged" takes two lines, numbers stay whole."""
-    return text.split() if text == NOT_ENGAGED or text[:1].isalpha() else [text]
+    """Split where a cell may be broken: words take a line each, numbers stay whole."""
+    head, comma, tail = text.partition(", ")
+    if text == NOT_ENGAGED or text[:1].isalpha():
+        return text.split()
+    return [head + comma.strip(), *tail.split()] if tail[-1:].isalpha() else [text]
 
 
-def _label_width(lines: Sequence[Line], width: int) -> int:
-    longest = max((len(line.label) for line in lines), default=0)
+def _label_width(block: Block, width: int) -> int:
+    longest = max((len(line.label) for line in block.lines), default=0)
     room = MIN_LABEL_WIDTH if width < 100 else MAX_LABEL_WIDTH
-    return max(min(longest, room), len("Setting"))
-
-
-def _title(block: Block) -> str:
-    return (
-        f"{block.provenance.capitalize()}: {plural(block.n_transcripts, 'transcript')} "
-        f"in {plural(block.n_clusters, 'session')}"
-    )
+    least = max(importance for from_width, importance in ALWAYS if width >= from_width)
+    wanted = (column for column in block.columns if column.importance <= least)
+    left = width - sum(_room(block, column) for column in wanted)
+    return max(min(longest, room, left), len("Setting"))
 
 
 def _markdown_table(block: Block) -> str:
-    header = ["Setting", *(column.title for column in COLUMNS)]
-    rules = [":---", *("---:" for _ in COLUMNS)]
+    header = ["Setting", *(column.title for column in block.columns)]
+    rules = [":---", *("---:" for _ in block.columns)]
     lines = [header, rules]
     for line in block.lines:
         name = _code(line.label) + (" (control)" if line.is_control else "")
@@ -135,6 +157,8 @@ def _markdown_table(block: Block) -> str:
 
 
 def _fault_section(title: str, faults: Faults, none: str) -> Iterator[str]:
+    if not faults.n_all and not none:
+        return
     yield f"## {title}"
     if not faults.n_all:
         yield none
@@ -144,6 +168,23 @@ def _fault_section(title: str, faults: Faults, none: str) -> Iterator[str]:
         for item in faults.shown
     ]
     yield _bullets([*lines, *_rest(faults)])
+    yield _bullets(f"{_code(rule)}: {_escaped(text)}" for rule, text in faults.rules)
+
+
+def _lost_section(run: Run) -> Iterator[str]:
+    yield "## Lost needs"
+    if not is_text_shown(run):
+        yield HOW_TO
+        return
+    found = [part for provenance in run.provenances for part in lost_of(run, provenance)]
+    if not found:
+        yield "None over long gaps."
+    for part in found:
+        yield f"### {_code(part.transcript)} under {_code(part.label)}"
+        header = [f"| {' | '.join(HEADS)} |", f"|{' :--- |' * len(HEADS)}"]
+        yield "\n".join([*header, *(f"| {' | '.join(map(_code, need))} |" for need in part.needs)])
+        if part.n_hidden:
+            yield f"and {part.n_hidden:,} more."
 
 
 def _rest(faults: Faults) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import altair as alt
 
 from reports.charts import OKABE_ITO, WIDTH_PIXELS, Layered
+from reports.notes import LONG_GAP_REQUESTS
 
 COLOURS: Final = {
     "whole": OKABE_ITO[0],
@@ -77,14 +78,17 @@ def areas(sidecar: Mapping[str, Any]) -> list[Area]:
 
 
 def lost_needs(sidecar: Mapping[str, Any]) -> list[dict[str, int]]:
-    """Return {request, message, lost}: how many needs were lost, at the newest message then."""
+    """Return {request, message, lost}: needs over long gaps, at the newest message then."""
     needs, positions = sidecar.get("needs", {}), sidecar.get("requests", {}).get("position", [])
     columns = needs.get("columns", [])
-    if not {"request", "status", "kind"} <= set(columns):
+    names = ("request", "status", "kind", "gap")
+    if not set(names) <= set(columns):
         return []
-    at, status, kind = (columns.index(name) for name in ("request", "status", "kind"))
+    at, status, kind, gap = map(columns.index, names)
     lost = Counter(
-        row[at] for row in needs.get("rows", []) if row[status] == "lost" and row[kind] == "need"
+        row[at]
+        for row in needs.get("rows", [])
+        if row[status] == "lost" and row[kind] == "need" and row[gap] > LONG_GAP_REQUESTS
     )
     return [
         {"request": request, "message": positions[request], "lost": lost[request]}

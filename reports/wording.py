@@ -1,6 +1,7 @@
 """Numbers and foreign names as short text, the same in every kind of report."""
 
 import unicodedata
+from collections.abc import Sequence
 from typing import Final
 
 MISSING: Final = "–"
@@ -47,6 +48,14 @@ def with_n(text: str, n: int) -> str:
 
 def plural(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def listed(names: Sequence[str], limit: int = 12) -> str:
+    """Join names as a sentence does; those beyond the limit are counted."""
+    shown = list(names[:limit])
+    if len(names) > limit:
+        shown.append(f"{len(names) - limit:,} more")
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -174,6 +174,7 @@ def small_sidecar() -> dict[str, Any]:
                 ["d2", "path", "need", 3, 4, "lost"],
                 ["d3", "path", "need", 2, 4, "restated"],
                 ["d4", "quote", "quote", 1, 4, "lost"],
+                ["d5", "path", "need", 2, 3, "lost"],
             ],
         },
         "violations": [],

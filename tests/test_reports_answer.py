@@ -1,6 +1,6 @@
 """What the answer names, and when it names nothing."""
 
-from reports.answer import answers, best_setting
+from reports.answer import RULE, answers, best_setting
 from reports.frames import load
 from tests.reports_cases import failed, row, small_rows, write_run
 
@@ -8,7 +8,11 @@ LINE = [(0.0, 1.0), (1.0, 0.0)]
 
 
 def answer_of(path, rows) -> str:
-    return answers(load(write_run(path / "run", rows)))[0]
+    return answers(load(write_run(path / "run", rows)))[0].text
+
+
+def notes_of(path, rows) -> str:
+    return "\n".join(answers(load(write_run(path / "run", rows)))[0].notes)
 
 
 def truncation(transcript: str) -> list:
@@ -101,11 +105,133 @@ def test_controls_alone_and_no_rows_at_all_say_so(tmp_path):
     assert answer_of(tmp_path / "2", []) == "Nothing was measured: the run has no rows."
 
 
-def test_transcripts_on_which_the_setting_did_nothing_are_named(tmp_path):
+def test_engaged_and_with_needs_are_two_counts(tmp_path):
     rows = [
-        row("a", "half", saving=0.5, reach=0.9),
-        row("b", "half", saving=0.0, reach=1.0),
+        row("a", "half", saving=0.5, reach=0.9, needs=4),
+        row("b", "half", saving=0.5),
+        row("c", "half", saving=0.0, reach=1.0, needs=4),
+        row("d", "half", saving=0.0),
         *truncation("a"),
     ]
 
-    assert "n = 1 transcript of 2, on the others it did not engage." in answer_of(tmp_path, rows)
+    text = answer_of(tmp_path, rows)
+
+    assert (
+        "n = 1 transcript of 4: 2 have needs over long gaps, and the setting engaged on 2 of all, "
+        "1 of those with needs. "
+    ) in text
+
+
+def test_transcripts_without_a_truncation_value_are_told_apart(tmp_path):
+    rows = [
+        row("a", "x", saving=0.5, reach=0.9, needs=4),
+        row("b", "x", saving=0.5, reach=0.1, needs=4),
+        *truncation("a"),
+    ]
+
+    text = answer_of(tmp_path, rows)
+
+    assert "reaches 90.0 % of the needs, +40.0 points" in text
+    assert "truncation was measured at its saving on 1." in text
+
+
+def test_the_rule_is_below_the_answer_once(tmp_path):
+    rows = small_rows()
+    rows += [
+        row("m", "y", saving=0.5, reach=0.9, provenance="generated"),
+        row("m", "truncate(k=1)", saving=0.6, reach=0.1, provenance="generated", is_control=True),
+    ]
+
+    found = answers(load(write_run(tmp_path / "run", rows)))
+
+    assert [answer.notes.count(RULE) for answer in found] == [1, 0, 0]
+
+
+def test_settings_that_look_better_are_left_out_with_the_reason(tmp_path):
+    bad = {"violations": 1, "violated": {"never_grows": 1}}
+    rows = [
+        *many(10, 0.8, needs=4),
+        *(row(f"t{at}", "breaks", saving=0.5, reach=0.9) for at in range(1, 10)),
+        row("t0", "breaks", saving=0.5, reach=0.9, **bad),
+        *(row(f"t{at}", "fails", saving=0.5, reach=0.9) for at in range(1, 10)),
+        failed("t0", "fails", "no"),
+        *(row(f"t{at}", "wobbles", saving=0.3, reach=1 - 0.5 * (at % 2)) for at in range(10)),
+        *(row(f"t{at}", "below", saving=0.1, reach=0.85) for at in range(10)),
+        *(row(f"t{at}", "rare", saving=0.5 * (at < 4), reach=1.0) for at in range(10)),
+        *(row(f"t{at}", "unmatched", saving=0.5, reach=0.1) for at in range(10)),
+    ]
+
+    notes = notes_of(tmp_path, rows)
+
+    left_out = next(line for line in notes.splitlines() if line.startswith("Left out: "))
+    assert "breaks: broke never_grows on 1 transcript;" in left_out
+    assert "fails: failed on 1 of 10 transcripts" in left_out
+    assert "below: -5.0 points against truncation" in left_out
+    assert "rare: engaged on 4 of 10 transcripts with needs" in left_out
+    assert "unmatched" not in left_out
+
+
+def test_an_interval_that_touches_zero_is_a_reason(tmp_path):
+    rows = [
+        *many(10, 0.6),
+        *(row(f"t{at}", "wobbles", saving=0.3, reach=1 - 0.5 * (at % 2)) for at in range(10)),
+    ]
+
+    notes = notes_of(tmp_path, rows)
+
+    assert "wobbles: interval of the difference touches 0 (-" in notes
+
+
+def test_a_setting_that_another_beats_in_both_is_never_named(tmp_path):
+    """On all its transcripts `wide` reaches most; on the two it shares, `both` beats it."""
+    rows = [
+        row("a", "wide", saving=0.4, reach=0.8, needs=4),
+        row("b", "wide", saving=0.4, reach=0.8, needs=4),
+        row("c", "wide", saving=0.4, reach=1.0, needs=4),
+        row("a", "both", saving=0.5, reach=0.8, needs=4),
+        row("b", "both", saving=0.5, reach=0.8, needs=4),
+        row("c", "both", saving=0.0, reach=1.0, needs=4),
+        *(item for name in "abc" for item in truncation(name)),
+    ]
+
+    run = load(write_run(tmp_path / "run", rows))
+
+    best = best_setting(run, "recorded")
+    assert best is not None
+    assert best["label"] == "both"
+    assert (
+        "wide: both saves 50.0 % and reaches 80.0 %, it 40.0 % and 80.0 %, on the same 2 "
+        "transcripts"
+    ) in "\n".join(answers(run)[0].notes)
+
+
+def test_a_control_that_keeps_more_than_all_as_thrifty_settings_is_named(tmp_path):
+    rows = [
+        row("a", "thrifty", saving=0.5, reach=0.6),
+        row("a", "timid", saving=0.2, reach=0.9),
+        row("a", "random_drop", saving=0.5, reach=0.7, is_control=True),
+        *truncation("a"),
+    ]
+    better = row("a", "close", saving=0.46, reach=0.75)
+
+    expected = "The control random_drop (saves 50.0 %, reaches 70.0 %) keeps more than every"
+
+    assert f"{expected} setting that saves about as much or more (1 of them)." in notes_of(
+        tmp_path / "1", rows
+    )
+    assert expected not in notes_of(tmp_path / "2", [*rows, better])
+
+
+def test_advice_to_lower_a_threshold_goes_to_settings_that_have_one_and_did_not_grow(tmp_path):
+    rows = [
+        row("a", "xun", saving=0.0, reach=1.0, resolved={"token_threshold": 192_000}),
+        row("a", "mine.py:f", saving=0.0, reach=1.0, resolved={"keep": 3}),
+        row("a", "grows", saving=-0.12, reach=1.0, resolved={"token_threshold": 5}),
+    ]
+
+    notes = notes_of(tmp_path, rows)
+
+    assert "Lower the token_threshold of xun, for example to 50% of the peak." in notes
+    assert "mine.py" not in notes
+    assert "grows grew the input by 12.0 %." in notes
+    assert "of grows" not in notes

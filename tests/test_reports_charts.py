@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from reports.charts import front, pareto, pareto_points, truncation_line
+from reports.charts import GREY, front, pareto, pareto_points, truncation_line
 from reports.frames import Run, load
 from reports.timeline import MAX_AREAS, Area, areas, lost_needs, timeline
 from tests.reports_cases import row, small_rows, small_sidecar, write_run
@@ -16,13 +16,20 @@ def small(tmp_path) -> Run:
     return load(write_run(tmp_path / "run", small_rows()))
 
 
+def values_of(chart: dict, layer: dict) -> list[dict]:
+    """Return the points of a layer; Altair moves some to the top of the chart."""
+    data = layer["data"]
+    return data["values"] if "values" in data else chart["datasets"][data["name"]]
+
+
 def test_every_engaged_setting_is_a_point_with_its_numbers(small):
     points = pareto_points(small, "recorded").set_index("setting")
 
     assert set(points.index) == {"xun(k=2)", "mine.py:shrink", "idle", "drop_all"}
     xun = points.loc["xun(k=2)"]
     assert (xun["saved"], xun["reach"]) == (20.0, 80.0)
-    assert (xun["reach_text"], xun["difference_text"]) == ("80.0 (2)", "+5.0 (2)")
+    assert (xun["reach_text"], xun["difference_text"]) == ("80.0", "+5.0")
+    assert xun["n_text"] == "2 of 2 with needs"
 
 
 def test_the_front_holds_what_nothing_beats_in_both():
@@ -44,19 +51,50 @@ def test_truncation_is_a_line_for_one_transcript_only(tmp_path, small):
     assert truncation_line(small, "recorded").empty
 
 
-def test_truncation_is_joined_to_a_point_only_if_measured_on_the_same_transcripts(tmp_path):
+def test_a_point_and_its_dash_are_over_the_same_transcripts(tmp_path):
     rows = [item for item in small_rows() if item.label != "xun(k=2)"]
     rows += [
-        row("a", "xun(k=2)", saving=0.6, reach=0.9),
-        row("b", "xun(k=2)", saving=0.3, reach=0.9, input_tokens_before=3_000.0),
+        row("a", "xun(k=2)", saving=0.6, reach=0.9, needs=20),
+        row("b", "xun(k=2)", saving=0.3, reach=0.7, needs=10, input_tokens_before=3_000.0),
     ]
 
     points = pareto_points(load(write_run(tmp_path / "run", rows)), "recorded")
 
     # On b, truncation was measured up to a saving of 20 %.
-    matched = points.set_index("setting")["matched"]
-    assert matched["mine.py:shrink"] == 60.0
-    assert pd.isna(matched["xun(k=2)"])
+    xun = points.set_index("setting").loc["xun(k=2)"]
+    assert (xun["saved"], xun["reach"], xun["matched"]) == (60.0, 90.0, 60.0)
+    assert xun["n_text"] == "1 of 2 with needs"
+
+
+def test_points_of_few_transcripts_are_hollow_and_not_part_of_the_front(tmp_path):
+    rows = [
+        row(name, label, saving=saving * is_engaged, reach=reach, needs=4)
+        for label, saving, reach, engaged in (("most", 0.5, 0.5, "abc"), ("few", 0.9, 0.9, "a"))
+        for name in "abc"
+        for is_engaged in (name in engaged,)
+    ]
+
+    run = load(write_run(tmp_path / "run", rows))
+
+    points = pareto_points(run, "recorded").set_index("setting")
+    assert (points.loc["most", "is_small"], points.loc["few", "is_small"]) == (False, True)
+    chart = pareto(run).to_dict()
+    layers = [layer for layer in chart["layer"] if "mark" in layer]
+    hollow = [layer for layer in layers if layer["mark"].get("filled") is False]
+    assert [point["setting"] for point in values_of(chart, hollow[0])] == ["few"]
+    broad = next(layer for layer in layers if layer["mark"].get("strokeWidth") == 6)
+    assert values_of(chart, broad) == [{"saved": 50.0, "reach": 50.0}]
+
+
+def test_controls_are_grey_and_have_no_text_that_could_overlap(small):
+    chart = pareto(small).to_dict()
+
+    marks = [layer["mark"]["type"] for layer in chart["layer"] if "mark" in layer]
+    assert "text" not in marks
+    scale = chart["layer"][-1]["encoding"]["color"]["scale"]
+    colours = dict(zip(scale["domain"], scale["range"], strict=True))
+    assert colours["drop_all"] == GREY
+    assert colours["xun"] != GREY
 
 
 def test_without_a_strategy_that_engaged_there_is_no_chart(tmp_path):

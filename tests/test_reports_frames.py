@@ -59,6 +59,34 @@ def test_truncation_is_averaged_over_the_transcripts_that_have_a_reach(tmp_path)
     assert line_of(run, "xun(k=2)")["matched_reach"] == pytest.approx(0.7)
 
 
+def test_reach_truncation_and_difference_subtract(tmp_path):
+    """On b, truncation was measured up to a saving of 20 %."""
+    rows = [item for item in small_rows() if item.label != "xun(k=2)"]
+    rows += [
+        row("a", "xun(k=2)", saving=0.6, reach=0.9, needs=20),
+        row("b", "xun(k=2)", saving=0.3, reach=0.7, needs=10, input_tokens_before=3_000.0),
+    ]
+
+    line = line_of(load(write_run(tmp_path / "run", rows)), "xun(k=2)")
+
+    assert line["is_compared"]
+    assert line["shown_n"] == 1
+    assert line["shown_saving"] == pytest.approx(0.6)
+    assert line["shown_reach"] == pytest.approx(0.9)
+    assert line["matched_reach"] == pytest.approx(0.6)
+    assert line["reach_difference_mean"] == pytest.approx(0.3)
+    assert line["reach_mean"] == pytest.approx(0.8)
+    assert line["saving_ratio"] == pytest.approx(1 - (400 + 2_100) / 4_000)
+
+
+def test_what_truncation_was_not_measured_for_is_shown_over_all_with_needs(small):
+    line = line_of(small, "drop_all")
+
+    assert not line["is_compared"]
+    assert (line["shown_n"], line["shown_reach"]) == (2, 0.0)
+    assert line["shown_saving"] == pytest.approx(0.9)
+
+
 def test_fidelity_counts_only_where_something_was_saved(small):
     line = line_of(small, "idle")
 

@@ -33,23 +33,51 @@ def test_the_markdown_of_the_small_run_is_the_golden_one(small):
     assert markdown(small) == GOLDEN.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("width", [40, 80, 120, 200])
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 120, 200])
 def test_no_line_is_wider_than_the_terminal(small, width):
     assert max(map(len, printed(small, width).splitlines())) <= width
 
 
-def test_eighty_columns_show_saving_reach_and_truncation_with_n(small):
+def test_eighty_columns_show_saving_reach_truncation_and_difference_of_the_same(small):
     cells = line_with(printed(small, 80), "xun(k=2)").split()
 
-    assert cells[:7] == ["xun(k=2)", "20.0", "80.0", "(2)", "75.0", "+5.0", "(2)"]
+    assert cells[:6] == ["xun(k=2)", "20.0", "80.0", "75.0", "+5.0", "2"]
+
+
+def test_sixty_columns_keep_saved_reach_difference_and_violations(tmp_path):
+    rows = [row("a", "x" * 40, saving=0.5, reach=0.9), *small_rows()]
+
+    text = printed(load(write_run(tmp_path / "run", rows)), 60)
+
+    head = text.split("Recorded")[1].split("───")[0].split()
+    assert {"Saved", "Reach", "Diff", "Viol"} <= set(head)
+
+
+def test_thirty_columns_show_saved_and_reach_and_name_what_has_no_room(small):
+    text = printed(small, 30)
+
+    assert line_with(text, "xun(k=2)").split() == ["xun(k=2)", "20.0", "80.0"]
+    assert "No room here, see report.md: Reach [95 %] or range, Trunc %, Diff pts," in (
+        " ".join(text.split())
+    )
 
 
 def test_a_wide_terminal_shows_every_column(small):
-    text = printed(small, 200)
+    text = printed(small, 300)
 
-    for word in ("[95 %] or range", "Quotes", "Model", "Lost", "Comp"):
+    for word in ("[95 %]", "Lost", "Comp", "Mean", "Eng/"):
         assert word in text, word
     assert "70.0 to 90.0" in text
+    assert "No room here" not in text.split("Authored")[0]
+
+
+def test_a_column_without_any_value_is_left_out(tmp_path):
+    without = load(write_run(tmp_path / "1", [row("a", "x", saving=0.5, reach=0.5)]))
+    with_facts = [row("a", "x", saving=0.5, reach=0.5, facts_kept_fraction=0.0)]
+
+    assert "| Facts" not in markdown(without)
+    assert "Mean" not in markdown(without).split("What the columns mean")[0]
+    assert "| Facts" in markdown(load(write_run(tmp_path / "2", with_facts)))
 
 
 def test_strategies_come_by_reach_then_saving_and_controls_last(tmp_path):
@@ -76,12 +104,24 @@ def test_what_did_nothing_reads_not_engaged(small):
     assert "not" in line_with(printed(small, 80), "identity").split()
 
 
-def test_the_sizes_of_truncation_are_one_line(small):
+def test_the_sizes_of_truncation_are_one_line_over_the_same_transcripts(small):
     text = printed(small, 200)
 
-    # At 25 % of a: 1 - 0.2 * 25/40; b was not measured beyond 20 %.
-    assert "truncate, 4 sizes: reach, % (n): 87.5 (1) at 25 % saved" in text
+    # At 25 % of a: 1 - 0.2 * 25/40; b was not measured beyond 20 %, so it is in no number.
+    assert (
+        "truncate, 4 sizes: reach, %: 87.5 at 25 % saved, 70.0 at 50 % saved, 45.0 at 75 % saved; "
+        "the same 1 transcript throughout."
+    ) in text
     assert "truncate(keep_tokens" not in text
+
+
+def test_savings_that_no_transcript_reaches_are_left_out_of_that_line(tmp_path):
+    rows = [item for item in small_rows() if item.label != "truncate(keep_tokens=25%)"]
+    rows.append(row("a", "truncate(keep_tokens=25%)", saving=0.7, reach=0.5, is_control=True))
+
+    text = markdown(load(write_run(tmp_path / "run", rows)))
+
+    assert "70.0 at 50 % saved; the same 1 transcript throughout." in text
 
 
 def test_the_head_says_what_was_run(tmp_path):
@@ -94,7 +134,32 @@ def test_the_head_says_what_was_run(tmp_path):
 
     assert "2 transcripts (1 authored, 1 recorded), 1 setting, 40 requests, 2.0 thousand" in text
     assert "by o200k_base" in text
-    assert "recorded usage in 1 of 2 transcripts, median error 2.0 %" in text
+    assert "recorded usage in 1 of 1 recorded transcript, median error 2.0 %" in text
+    assert "Files" not in text
+
+
+def test_the_usage_of_made_transcripts_is_no_calibration(tmp_path):
+    rows = [
+        row("a", "x", saving=0.5, calibration_error_fraction=0.5),
+        row("b", "x", saving=0.5, calibration_error_fraction=0.0, provenance="authored"),
+        row("c", "x", saving=0.5, provenance="generated"),
+    ]
+
+    text = printed(load(write_run(tmp_path / "run", rows)), 200)
+
+    assert "1 of 1 recorded transcript, median error 50.0 %" in text
+    assert "Usage of 1 authored transcript is computed, not billed" in text
+    assert "generated transcript is" not in text
+
+
+def test_files_that_were_not_read_or_passed_over_are_counted(tmp_path):
+    rows = [row("a", "x", saving=0.5)]
+    files = {"refused": ["bad.json:1: not JSON"], "passed_over": ["a", "b"], "noted": []}
+
+    text = markdown(load(write_run(tmp_path / "run", rows, **files)))
+
+    assert "Files: 1 not read, 2 passed over; see run.json." in text
+    assert "- Files refused: `1`\n- Files passed over: `2`\n- Notes on files: `0`" in text
 
 
 def test_a_placebo_rate_is_said_only_above_two_percent(tmp_path):
@@ -130,7 +195,7 @@ def test_failures_of_one_kind_are_one_line_and_kinds_beyond_ten_are_counted(tmp_
 
     text = printed(load(write_run(tmp_path / "run", rows)), 80)
 
-    assert "Failed: 16" in text
+    assert "Failed cells: 16" in text
     assert "x on t0: request 1: boom (and 3 more cells)" in text
     assert text.count(": other") == 9
     assert "and 3 more kinds" in text
@@ -144,6 +209,7 @@ def test_a_rule_broken_on_several_transcripts_is_one_line(tmp_path):
     text = printed(load(write_run(tmp_path / "run", rows)), 80)
 
     assert "Broken rules: 3" in text
+    assert text.count("no_growth") == 1
     assert "x on t0: no_growth at 2 of 20 requests (and 2 more transcripts)" in text
 
 
