@@ -6,10 +6,10 @@ without asking the model, whatever the strategy is.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from compaction.errors import MessageError, SessionError
 from compaction.llm import ModelReply, Usage
@@ -19,6 +19,14 @@ from compaction.strategy import Strategy, parameters_of
 
 JOURNAL_FORMAT: Final = "compaction-agent/1"
 _HEADER_START: Final = b'{"type": "agent"'
+_REPLY_FIELDS: Final[Mapping[str, tuple[type, ...]]] = {
+    "text": (str,),
+    "finish_reason": (str,),
+    "model": (str, type(None)),
+    "seconds": (int, float),
+    "refusal": (str, type(None)),
+    "tool_names": (list, tuple),
+}
 
 
 class Journal(Protocol):
@@ -168,20 +176,21 @@ def _take(recording: Recording, record: Json) -> None:
     if kind == "message":
         recording.messages.append(Message.from_openai(record["message"]))
         if "usage" in record:
-            recording.steps[-1].usage = Usage(**record["usage"])
+            recording.steps[-1].usage = _usage_of(record["usage"])
     elif kind == "view":
         length = int(record["messages"])
         if length != len(recording.messages):
             raise ValueError(f"a view of {length} of {len(recording.messages)} messages")
         asked = recording.compactions
-        recording.steps.append(Step(length, record["request"], record["time"], asked))
+        request, time = _typed(record, "request", int), _typed(record, "time", int, float)
+        recording.steps.append(Step(length, request, time, asked))
         recording.compactions = []
     elif kind == "reply":
         recording.steps[-1].replies.append(_reply_of(record["reply"]))
     elif kind == "reply_error":
         recording.steps[-1].replies.append(str(record["error"]))
     elif kind == "compact":
-        recording.compactions.append(record["focus"])
+        recording.compactions.append(_typed(record, "focus", str, type(None)))
     else:
         raise ValueError(f"unknown type {kind!r}")
 
@@ -200,12 +209,24 @@ def view_record(step: Step) -> Json:
 
 def reply_record(reply: ModelReply) -> Json:
     """Return the record of a reply to a compactor's call."""
-    fields = ("text", "finish_reason", "model", "seconds", "refusal", "tool_names")
-    stored: Json = {name: getattr(reply, name) for name in fields}
+    stored: Json = {name: getattr(reply, name) for name in _REPLY_FIELDS}
     stored["usage"] = asdict(reply.usage) if reply.usage else None
     return {"type": "reply", "reply": stored}
 
 
+def _typed(record: Json, key: str, *kinds: type) -> Any:
+    value = record[key]
+    if not isinstance(value, kinds):
+        raise TypeError(f"{key!r} is {type(value).__name__}")
+    return value
+
+
+def _usage_of(stored: Json) -> Usage:
+    return Usage(**{key: _typed(stored, key, int) for key in stored})
+
+
 def _reply_of(stored: Json) -> ModelReply:
-    usage = Usage(**stored["usage"]) if stored["usage"] else None
+    for key, kinds in _REPLY_FIELDS.items():
+        _typed(stored, key, *kinds)
+    usage = _usage_of(stored["usage"]) if stored["usage"] else None
     return ModelReply(**{**stored, "usage": usage, "tool_names": tuple(stored["tool_names"])})

@@ -11,7 +11,8 @@ from operator import is_not
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from compaction.conversation_archive import Archive, loads_archive, read_text, write_whole
+from compaction.atomic import write_atomically
+from compaction.conversation_archive import Archive, loads_archive, read_text
 from compaction.conversation_messages import (
     EARLIER_SUMMARY,
     ConversationMessage,
@@ -270,7 +271,7 @@ class Conversation:
 
     def dump(self, path: str | Path) -> None:
         """Write the archive, replacing the file completely or not at all."""
-        write_whole(Path(path), self.dumps())
+        write_atomically(Path(path), self.dumps().encode("utf-8", "surrogatepass"))
 
     @classmethod
     def loads(cls, text: str) -> "Conversation":

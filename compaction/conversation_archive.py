@@ -5,8 +5,6 @@ in an object or as a bare list. Both are read, the present form is written.
 """
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,6 +51,8 @@ def loads_archive(text: str) -> Archive:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise TranscriptError(f"{where}: the archive is not JSON: {error.msg}") from error
+    except ValueError as error:
+        raise TranscriptError(f"the archive is not JSON: {error}") from error
     except RecursionError as error:
         raise TranscriptError("the archive is nested too deeply to be a conversation") from error
     if isinstance(stored, list):
@@ -65,18 +65,6 @@ def loads_archive(text: str) -> Archive:
         _counter(stored.get("compaction_counter") or {}),
         _originals(stored.get("compacted_toolcalls") or {}),
     )
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Replace the file at `path` by `text`, completely or not at all."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode("utf-8", "surrogatepass"))
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def read_text(path: Path) -> str:

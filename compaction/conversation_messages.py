@@ -242,8 +242,9 @@ class EstimatedLength:
 def content_to_text(content: Any, *, truncate: bool = False) -> str:
     """Return the text of a message's content for display; images are named, not shown."""
     if isinstance(content, list):
-        shown = (part.get("text") or f"[{part.get('type', 'part')}]" for part in content)
-        content = "\n".join(shown)
+        parts = [part if isinstance(part, Mapping) else {} for part in content]
+        shown = (part.get("text") or f"[{part.get('type', 'part')}]" for part in parts)
+        content = "\n".join(map(str, shown))
     text = content or ""
     return text[:HISTORY_CHARS] if truncate else text
 

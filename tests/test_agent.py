@@ -449,6 +449,13 @@ DAMAGED = {
     "no message": (b'{"type": "message", "message": {"role": "king"}}\n', "unknown role 'king'"),
     "wrong length": (b'{"type": "view", "messages": 9, "request": 0, "time": 1}\n', "9 of 1"),
     "reply first": (b'{"type": "reply", "reply": {}}\n', "damaged record"),
+    "focus": (b'{"type": "compact", "focus": 1.5}\n', "'focus' is float"),
+    "time": (b'{"type": "view", "messages": 1, "request": 0, "time": "x"}\n', "'time' is str"),
+    "usage": (
+        b'{"type": "message", "message": {"role": "user", "content": ""}, '
+        b'"usage": {"input_tokens": "x", "output_tokens": 1}}\n',
+        "'input_tokens' is str",
+    ),
 }
 
 
@@ -466,6 +473,24 @@ def test_a_damaged_session_names_the_line_and_stays_as_it_is(tmp_path, line, pro
     assert "s.jsonl, line 3: " in str(caught.value)
     assert problem in str(caught.value)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("field", ["text", "finish_reason", "model", "seconds", "tool_names"])
+def test_a_recorded_reply_with_a_wrong_field_is_damaged(tmp_path, field):
+    path = tmp_path / "s.jsonl"
+    agent, _ = scripted(["First.", "Second."], summaries=["- s"], journal=FileJournal(path))
+    agent.run("x" * 900)
+    agent.compact()
+    agent.run("And now?")
+    lines = path.read_text("utf-8").splitlines()
+    (at,) = [index for index, line in enumerate(lines) if '"type": "reply"' in line]
+    record = json.loads(lines[at])
+    record["reply"][field] = {}
+    lines[at] = json.dumps(record)
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+
+    with pytest.raises(SessionError, match=f"line {at + 1}: damaged record: .*{field}"):
+        scripted([], journal=FileJournal(path))
 
 
 @pytest.mark.parametrize("content", [b"# notes", b"# notes\n", b'{"type": "session"}\n'])

@@ -141,6 +141,19 @@ def test_a_corrupt_archive_is_an_error_that_names_the_place_and_the_file_stays(t
     assert path.read_text("utf-8") == text
 
 
+def test_a_number_that_is_too_long_to_be_read_is_an_error():
+    with pytest.raises(TranscriptError, match="not JSON"):
+        Conversation.loads('{"messages": [], "tokens_used": ' + "1" * 5_000 + "}")
+
+
+def test_parts_that_are_no_objects_are_named_for_display():
+    stored = {"messages": [{"role": "user", "content": [1, ["x"], {"type": "audio"}]}]}
+
+    shown = Conversation.loads(json.dumps(stored)).to_history()
+
+    assert shown == [{"role": "user", "content": "[part]\n[part]\n[audio]"}]
+
+
 def test_bytes_that_are_no_text_are_an_error(tmp_path):
     path = tmp_path / "session.json"
     path.write_bytes(b'{"messages": []\xff}')
