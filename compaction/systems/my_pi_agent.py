@@ -79,10 +79,12 @@ What the seed says -> symbol -> test:
   test_the_second_summary_is_made_of_the_first_and_the_new_turns
 - the tail is a quarter of the budget and begins at a user's message
   `find_cut` test_the_tail_begins_with_the_user_message
+  test_the_tail_is_a_quarter_of_the_budget_and_the_trigger_four_fifths
 - the persona stays, the summary is a user's message
   `SummaryCache.entry` test_one_user_message_and_a_hundred_rounds_still_compact
 - the summary is asked of the agent's model, without tools, in six sections
   `PiPrompt` test_the_request_is_the_seeds_prompt_word_for_word
+  test_a_text_is_the_one_of_the_document
 - the transcript is data, not instructions
   `SUMMARIZATION_SYSTEM_PROMPT` test_text_of_the_conversation_cannot_end_the_conversation
 - a failed or empty summary changes nothing
@@ -128,6 +130,8 @@ What the seed says -> symbol -> test:
   test_the_bridge_writes_a_summary_once_and_nothing_without_one
 - the agent: view, chat, usage, tools, and again
   `compaction.agent.Agent` test_every_system_runs_in_the_loop
+  `ContextManager` with `ContextSessionBridge`
+  test_a_loop_killed_at_any_line_goes_on_without_paying_for_a_written_summary
 """
 
 from collections.abc import Sequence

@@ -41,6 +41,7 @@ Layers one and two call no model
     pre_api_compress | test_pre_api_compress_runs_layer_two_and_calls_no_model_below_the_limit
 Before each request: layer two, estimate, above 100,000 characters layer three
     pre_api_compress | test_pre_api_compress_replaces_everything_above_the_limit
+    pre_api_compress | test_a_list_of_exactly_the_limit_is_sent_and_one_character_more_is_compacted
 The size of the context is estimated in characters
     estimate_context_size | test_the_estimate_is_the_length_of_the_json_in_characters
 At the limit nothing happens, above it the history is compacted

@@ -108,6 +108,7 @@ What the seed says -> symbol -> test:
 - the four parameters, the switch and the threshold
   `AutoCompactor` `AutoCompactConfig` `ESCALATION_RATIO` test_the_defaults_are_those_of_the_seed
   test_the_automatic_compactor_uses_its_fields_and_the_config
+  test_numbers_are_those_of_the_documents
 - own strategies inherit CompactorAbstract
   `CompactorAbstract` test_a_custom_compactor_inherits_and_implements_one_method
 - /compact summarises only, /compact toolcall collects only
