@@ -58,6 +58,8 @@ class ToolResult(Protocol):
 class Conversation:
     """Messages in order, the system prompt first if there is one."""
 
+    content_to_text = staticmethod(content_to_text)
+
     def __init__(self, messages: Iterable[ConversationMessage] = ()) -> None:
         self.messages: list[ConversationMessage] = list(messages)
         self.total_tokens: int | None = None

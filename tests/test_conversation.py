@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 from pydantic import BaseModel
 
-from compaction.conversation import Conversation, content_to_text
+from compaction.conversation import Conversation
 from compaction.conversation_messages import (
     SystemPrompt,
     UserMessage,
@@ -240,7 +240,7 @@ def test_the_history_for_display_is_cut_at_1000_characters_if_asked():
         {"role": "user", "content": "x" * 1_000},
         {"role": "assistant", "content": ""},
     ]
-    assert content_to_text("x" * 1_001, truncate=True) == "x" * 1_000
+    assert conversation.content_to_text("x" * 1_001, truncate=True) == "x" * 1_000
 
 
 def test_the_estimate_counts_text_and_reasoning_at_any_depth_and_nothing_else():

@@ -193,3 +193,30 @@ def test_a_session_offers_what_the_document_lists():
     session = Session()
 
     assert [name for name in listed if not hasattr(session, name)] == []
+
+
+def test_a_conversation_offers_what_the_table_of_the_document_lists():
+    listed = (
+        "completion_params set_system_message_content set_persistent_section add_user_message "
+        "set_response_schema add_agent_message add_tool_result pop_last_message_if_user "
+        "pop_from_last_user_message compact_toolcall compacted_toolcall_result compact clear "
+        "to_history content_to_text dumps dump loads load estimated_message_length"
+    )
+
+    assert [
+        name for name in listed.split() if not callable(getattr(Conversation, name, None))
+    ] == []
+
+
+def test_the_manager_the_bridge_and_the_state_offer_what_the_documents_list():
+    offered = {
+        my_pi_agent.ContextManager: "prepare force_compact record_usage restore_cache reset",
+        my_pi_agent.ContextSessionBridge: "results_dir restore_cache write_compaction",
+        three_layer.CompactState: "has_compacted last_summary recent_files",
+    }
+
+    missing = [
+        (kind, n) for kind, names in offered.items() for n in names.split() if not hasattr(kind, n)
+    ]
+
+    assert missing == []

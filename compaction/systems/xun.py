@@ -64,7 +64,8 @@ What the seed says -> symbol -> test:
 - clearing keeps the system message and resets tokens, counts and originals
   `Conversation.clear` test_clearing_keeps_the_system_message_and_forgets_the_rest
 - the history for display, cut at 1,000 characters
-  `Conversation.to_history` test_the_history_for_display_is_cut_at_1000_characters_if_asked
+  `Conversation.to_history` `Conversation.content_to_text`
+  test_the_history_for_display_is_cut_at_1000_characters_if_asked
 - archives: key `tokens_used`, kinds system, user and raw
   `Conversation.dumps` `Conversation.load` test_the_archive_has_kinds_and_the_legacy_key
 - archives from before 1.3.0 (KeyError in the original) are migrated
