@@ -146,7 +146,7 @@ def run(
     )
     console = Console(stderr=True)
     finished = execute(asked, console)
-    _write_reports(finished.folder)
+    _write_reports(finished.folder, show_faults=False)  # the verdict has a line for each
     raise typer.Exit(verdict(finished, console))
 
 
@@ -277,8 +277,13 @@ def list_(
     LISTINGS[what]()
 
 
-def _write_reports(path: Path) -> None:
-    """Write `report.html` and `report.md` into a run folder and print the table."""
+def _write_reports(path: Path, *, show_faults: bool = True) -> None:
+    """Write `report.html` and `report.md` into a run folder and print the table.
+
+    Args:
+        path: The run folder.
+        show_faults: Print failed cells and broken rules below the table.
+    """
     from rich.console import Console
 
     from reports import page, tables
@@ -288,7 +293,7 @@ def _write_reports(path: Path) -> None:
     (path / "report.md").write_text(tables.markdown(run_frames), encoding="utf-8")
     (path / "report.html").write_text(page.html(run_frames), encoding="utf-8")
     console = Console()
-    console.print(tables.terminal(run_frames, width=console.width))
+    console.print(tables.terminal(run_frames, width=console.width, show_faults=show_faults))
     console.print(f"report: {path / 'report.html'}", markup=False, highlight=False)
 
 

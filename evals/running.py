@@ -210,11 +210,16 @@ def verdict(finished: Finished, console: "Console") -> int:
     if len(failed) > MAX_LINES:
         _line(console, f"failed: {len(failed) - MAX_LINES} more cells, see rows.jsonl")
     for row in broken[:MAX_LINES]:
-        rules = ", ".join(f"{rule} at {count} requests" for rule, count in row.violated.items())
+        rules = "; ".join(_broken_rule(rule, n) for rule, n in row.violated.items())
         _line(console, f"broken: {row.label} on {_place(row)}: {rules}")
     if len(broken) > MAX_LINES:
         _line(console, f"broken: {len(broken) - MAX_LINES} more cells, see report.html")
     return 1 if failed or broken or found.refused else 0
+
+
+def _broken_rule(rule: str, n_requests: int) -> str:
+    places = "1 request" if n_requests == 1 else f"{n_requests} requests"
+    return f"{rule} at {places} ({RULES.get(rule, 'a rule of another version')})"
 
 
 def _say_refused(console: "Console", found: LoadReport) -> None:

@@ -11,6 +11,7 @@ from reports.wording import clean, count, plural
 MAX_FAULTS: Final = 10
 """Kinds of failures and violations that are listed; the others are counted."""
 MAX_ERROR_CHARS: Final = 300
+FAILED_STEPS: Final = "Failed steps"
 EXTRACTIVE: Final = "extractive"
 """What `run.json` calls the summariser of a run without a model."""
 
@@ -121,7 +122,7 @@ def fault_groups(run: Run) -> tuple[tuple[str, Faults, str], ...]:
     """Return (title, faults, what to say if there are none), in the order of every report."""
     return (
         ("Failed cells", failures(run), "No cell failed."),
-        ("Failed steps", failed_steps(run), ""),
+        (FAILED_STEPS, failed_steps(run), ""),
         (
             "Broken rules",
             violations(run),

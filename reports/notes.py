@@ -28,7 +28,7 @@ def notes_of(
         n_sizes: Sizes of truncation that the table does not show.
     """
     return (
-        _needs(rows, lines),
+        *_needs(rows, lines),
         *_not_compared(lines),
         *(_truncation(rows, n_sizes) if n_sizes else ()),
         *_same_results(rows),
@@ -37,30 +37,26 @@ def notes_of(
     )
 
 
-def _needs(rows: pd.DataFrame, lines: Sequence[Mapping[str, Any]]) -> str:
-    n = rows["key"].nunique()
-    with_needs = rows.loc[rows["needs"] > 0, "key"].nunique()
-    text = (
-        (
-            f"{with_needs:,} of {plural(n, 'transcript')} have any need over a long gap (more than "
-            f"{LONG_GAP_REQUESTS} requests)"
-        )
-        if n > 1
-        else (
-            f"The transcript has {'needs' if with_needs else 'no need'} over long gaps (more than "
-            f"{LONG_GAP_REQUESTS} requests)"
-        )
-    )
+def _needs(rows: pd.DataFrame, lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not rows["scored"].any():
+        return
+    n, with_needs = rows["key"].nunique(), rows.loc[rows["needs"] > 0, "key"].nunique()
+    gaps = f"(more than {LONG_GAP_REQUESTS} requests)"
+    if n == 1:
+        text = f"The transcript has {'needs' if with_needs else 'no need'} over long gaps {gaps}"
+    else:
+        text = f"{with_needs:,} of {n:,} transcripts have any need over a long gap {gaps}"
     if not with_needs:
-        return f"{text}, so nothing can be said of reach."
-    if any(line["is_compared"] for line in lines) and n > 1:
+        yield f"{text}, so nothing can be said of reach."
+        return
+    if n > 1 and any(line["is_compared"] for line in lines):
         text += (
             "; saved, reach, truncation and difference are over those of them where the setting "
             "engaged and truncation was measured at its saving (n)"
         )
     if n > 1:
         text += "; reach is a mean over transcripts, lost counts all their needs together"
-    return f"{text}."
+    yield f"{text}."
 
 
 def _not_compared(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:

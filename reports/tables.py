@@ -12,7 +12,7 @@ from rich.text import Text
 
 from reports.answer import Answer, answers
 from reports.columns import NOT_ENGAGED, Column, Line
-from reports.faults import Faults, alarm, fault_groups
+from reports.faults import FAILED_STEPS, Faults, alarm, fault_groups
 from reports.frames import Run
 from reports.league import Block, blocks
 from reports.lost import HEADS, HOW_TO, is_text_shown, lost_of
@@ -28,7 +28,13 @@ _GAP: Final = 2
 
 
 def terminal(run: Run, *, width: int, show_faults: bool = True) -> RenderableType:
-    """Return the tables for `width` columns; what has no room is in the other reports."""
+    """Return the tables for `width` columns; what has no room is in the other reports.
+
+    Args:
+        run: What was run.
+        width: Of the terminal, in columns.
+        show_faults: List failed cells and broken rules; not where a caller has a line for each.
+    """
     parts: list[RenderableType] = []
     if (loud := alarm(run)) is not None:
         parts += [Text(loud, style="bold red"), Text("")]
@@ -39,8 +45,7 @@ def terminal(run: Run, *, width: int, show_faults: bool = True) -> RenderableTyp
             parts += [Text(note, style="dim") for note in (*_dropped(block, width), *block.notes)]
         parts.append(Text(answer.text))
         parts += [Text(note, style="dim") for note in answer.notes]
-    if show_faults:
-        parts += _terminal_faults(run)
+    parts += _terminal_faults(run, show_all=show_faults)
     return Group(*parts, Text(""), Text(SHORT_CAVEATS, style="dim"))
 
 
@@ -84,9 +89,9 @@ def _dropped(block: Block, width: int) -> Iterator[str]:
         yield f"No room here, see report.md: {', '.join(hidden)}."
 
 
-def _terminal_faults(run: Run) -> Iterator[RenderableType]:
+def _terminal_faults(run: Run, *, show_all: bool) -> Iterator[RenderableType]:
     for title, faults, _ in fault_groups(run):
-        if faults.n_all:
+        if faults.n_all and (show_all or title == FAILED_STEPS):
             lines = [f"{item.label} on {item.transcript}: {item.text}" for item in faults.shown]
             lines += [*(f"{rule}: {text}" for rule, text in faults.rules), *_rest(faults)]
             yield Text("")

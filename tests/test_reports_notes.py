@@ -8,7 +8,7 @@ from reports import notes
 from reports.columns import COLUMNS
 from reports.frames import load
 from reports.league import Block, blocks
-from tests.reports_cases import row, write_run
+from tests.reports_cases import failed, row, write_run
 
 
 def block_of(path, rows) -> Block:
@@ -48,6 +48,12 @@ def test_transcripts_with_needs_are_counted_once_per_block(tmp_path):
     text = "\n".join(block_of(tmp_path, rows).notes)
 
     assert text.count("1 of 2 transcripts have any need over a long gap") == 1
+
+
+def test_nothing_is_said_of_needs_where_nothing_was_scored(tmp_path):
+    block = block_of(tmp_path, [failed("a", "x", "no")])
+
+    assert not any("long gap" in note for note in block.notes)
 
 
 def test_a_setting_that_engaged_on_few_transcripts_with_needs_comes_below(tmp_path):

@@ -167,6 +167,30 @@ def test_each_transcript_shows_reach_above_saving_and_names_errors(page):
     assert "<td>error</td>" in lines[0]
 
 
+def test_what_did_nothing_reads_not_engaged_everywhere(page):
+    lines = re.findall(r'<tr><th scope="row"><bdi>b</bdi></th>(.*?)</tr>', page)
+
+    # idle and identity on b.
+    assert lines[0].count("<td>not engaged<i>0</i></td>") == 2
+
+
+def test_the_caption_promises_what_is_drawn(page, tmp_path):
+    rows = [item for item in small_rows() if item.transcript == "a"]
+    one = html(load(write_run(tmp_path / "run", rows)))
+
+    title = "Saving against reach, n = {} with needs over long gaps."
+    assert title.format("2 transcripts") in page
+    assert title.format("1 transcript") in one
+    assert "Dashed line: truncation at any saving." in one
+    assert "Dashed line" not in page
+    assert "Small and hollow" not in one
+
+
+def test_intervals_stand_below_their_means_and_empty_columns_are_left_out(page):
+    assert '<td data-v="0.8">80.0<i>70.0 to 90.0</i></td>' in page
+    assert "Facts kept, % (n)" not in page.split("What the columns mean")[0]
+
+
 def test_no_conversation_text_of_a_sidecar_is_in_the_page(tmp_path):
     path = write_run(
         tmp_path / "run",

@@ -213,6 +213,21 @@ def test_a_rule_broken_on_several_transcripts_is_one_line(tmp_path):
     assert "x on t0: no_growth at 2 of 20 requests (and 2 more transcripts)" in text
 
 
+def test_faults_that_a_caller_lists_are_not_printed_again(tmp_path):
+    rows = [
+        row("a", "x", saving=0.5, violations=2, violated={"no_growth": 2}, compactions_failed=1),
+        failed("b", "x", "request 1: boom"),
+    ]
+    run = load(write_run(tmp_path / "run", rows))
+    out = io.StringIO()
+
+    Console(file=out, width=80).print(terminal(run, width=80, show_faults=False))
+
+    assert "boom" not in out.getvalue()
+    assert "Broken rules" not in out.getvalue()
+    assert "Failed steps: 1" in out.getvalue()
+
+
 def test_hostile_names_steer_neither_terminal_nor_markdown(tmp_path):
     run = load(write_run(tmp_path / "run", hostile_rows()))
 
