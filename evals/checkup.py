@@ -6,6 +6,7 @@ One file is in memory at a time. How it is printed is in `evals.doctor`.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ from compaction.messages import Message
 from compaction.pairing import pair
 from evals.calibration import Calibration
 from evals.importers.files import UnknownFormatError
+from evals.importers.outlines import outlining
 from evals.loading import find_files, load_file, named_files, real_path
 from evals.prepare import prepare
 from evals.transcripts import RecordedCompaction, Segment, Skipped, Transcript
@@ -78,9 +80,14 @@ def check_files(paths: Sequence[Path], *, calibrate: bool) -> tuple[int, Iterato
 
 
 def check_file(path: Path, *, calibrate: bool = True, is_named: bool = True) -> FileCheck:
-    """Read one file; a file that cannot be read is a check with a refusal."""
+    """Read one file; a file that cannot be read is a check with a refusal.
+
+    Without calibration the texts of JSON Lines are not kept, so memory grows with the number of
+    messages and not with the size of the file.
+    """
     try:
-        transcripts = load_file(path)
+        with outlining(is_on=not calibrate):
+            transcripts = load_file(path)
     except UnknownFormatError as error:
         return FileCheck(str(path), refusal=str(error), is_foreign=not is_named)
     except TranscriptError as error:
@@ -127,16 +134,15 @@ def _calibrations(transcript: Transcript) -> tuple[Calibration, ...]:
 
 def _each_once(segments: Sequence[Segment]) -> list[Message]:
     """Return messages in order, without those that a segment repeats from the one before."""
-    found: list[Message] = []
-    before: Counter[object] = Counter()
-    for segment in segments:
-        keys = [_key(message) for message in segment.messages]
-        for message, key in zip(segment.messages, keys, strict=True):
-            if before[key] > 0:
-                before[key] -= 1
+    found = list(segments[0].messages)
+    for before, segment in pairwise(segments):
+        repeated = Counter(map(_key, before.messages))
+        for message in segment.messages:
+            key = _key(message)
+            if repeated[key] > 0:
+                repeated[key] -= 1
             else:
                 found.append(message)
-        before = Counter(keys)
     return found
 
 

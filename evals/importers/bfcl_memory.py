@@ -47,7 +47,7 @@ def read(path: Path, source: str) -> Iterator[Transcript]:
     report = Report()
     turns: list[Json] = []
     scenario: str | None = None
-    for line, value in read_records(path, source, report):
+    for line, value in read_records(path, source, report, needs_texts=True):
         if _is_conversation(value):
             turns += [turn for turns_of in value["question"] for turn in objects(turns_of)]
             scenario = scenario or text(value.get("scenario"))
@@ -144,7 +144,8 @@ def _asked(path: Path, scenario: str | None, report: Report) -> Iterator[_Asked]
 
 def _records(path: Path, report: Report) -> list[Json]:
     own = Report()
-    found = objects([record.value for record in read_records(path, path.name, own)])
+    records = read_records(path, path.name, own, needs_texts=True)
+    found = objects([record.value for record in records])
     for item in own.skipped():
         report.add(f"{path.name}: {item.where}", item.reason, expected=item.expected)
     return found

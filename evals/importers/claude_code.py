@@ -6,7 +6,6 @@ while the model worked were sent to it although older versions log them as queue
 commands run locally reach the model too, so both are user messages.
 """
 
-from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -77,13 +76,13 @@ class _Session:
 
     def __init__(self, path: Path, report: Report) -> None:
         self.streams: dict[str, Stream] = {"": Stream("", report)}
+        """By sub-agent, and by session for those after the first."""
         self._report = report
         self._path = path
         self._side_of: dict[str, str] = {}
         """Record of an unnamed sub-agent -> its stream."""
-        self._queue: deque[str] = deque()
-        self._taken: list[tuple[int, str]] = []
-        """Queued messages that left the queue without a record of their own so far."""
+        self._of_session: dict[str, Stream] = {}
+        self._current = self.streams[""]
 
     def add(self, record: Json, line: int) -> None:
         kind = str(record.get("type"))
@@ -94,7 +93,8 @@ class _Session:
         elif kind == "progress":
             self._progress(record, line)
         elif kind == "queue-operation":
-            self._queued(record, line)
+            self._stream(record).add_queue_operation(record, line)
+            self._report.count(line, "queue-operation: its message is read where it was sent")
         elif kind == "attachment":
             self._attachment(record, line)
         elif kind in RECORD_TYPES:
@@ -105,15 +105,29 @@ class _Session:
             self._report.count(line, f"record of unknown type {kind!r}", expected=False)
 
     def close(self) -> None:
-        self.streams[""].add_queued(self._taken)
-        if self._queue:
-            self._report.add(
-                "end of file", f"{len(self._queue)} queued messages never sent", expected=True
-            )
+        for stream in self.streams.values():
+            stream.close()
+
+    def _main(self, record: Json) -> Stream:
+        """Return the conversation of a record.
+
+        A session that goes on from another one links to it; one that does not is another
+        conversation, in a file that was put together.
+        """
+        session, uuid = record.get("sessionId"), record.get("uuid")
+        known = self._of_session.get(session) if isinstance(session, str) else None
+        if known is None and isinstance(session, str) and isinstance(uuid, str):
+            known = self._current
+            is_start = record.get("parentUuid") is None and "logicalParentUuid" not in record
+            if is_start and known.turns:
+                known = self.streams.setdefault(f"session {session}", Stream("", self._report))
+            self._of_session[session] = known
+        self._current = known or self._current
+        return self._current
 
     def _stream(self, record: Json) -> Stream:
         if record.get("isSidechain") is not True:
-            return self.streams[""]
+            return self._main(record)
         agent, uuid, parent = (record.get(key) for key in ("agentId", "uuid", "parentUuid"))
         name = agent if isinstance(agent, str) and agent else self._side_of.get(str(parent))
         if name is None:
@@ -161,18 +175,6 @@ class _Session:
             return False
         folders = (self._path.parent, self._path.with_suffix("") / "subagents")
         return any((folder / name).is_file() for folder in folders)
-
-    def _queued(self, record: Json, line: int) -> None:
-        operation, content = record.get("operation"), record.get("content")
-        if operation == "enqueue":
-            self._queue.append(content if isinstance(content, str) else "")
-        elif operation == "popAll":
-            self._queue.clear()
-        elif operation in ("dequeue", "remove") and self._queue:
-            text = self._queue.popleft()
-            if operation == "remove" and text:
-                self._taken.append((line, text))
-        self._report.count(line, "queue-operation: its message is read where it was sent")
 
     def _attachment(self, record: Json, line: int) -> None:
         attachment = record.get("attachment")

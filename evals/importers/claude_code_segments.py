@@ -9,12 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from compaction.llm import Usage
 from compaction.messages import Json, Message, Messages, messages_from_openai
 from evals.importers.anthropic_blocks import assistant_message, user_messages
 from evals.importers.claude_code_turns import Stream, Turn
-from evals.importers.reports import Report
-from evals.importers.usages import anthropic_usage, unix_seconds
+from evals.importers.reports import Report, unique_names
+from evals.importers.usages import unix_seconds
 from evals.transcripts import RecordedCompaction, RecordedRequest, Segment, Transcript
 
 CLEARED_TEXT: Final = "[Old tool result content cleared]"
@@ -35,9 +34,10 @@ def transcripts_of(
                 segments = _without_repeated_start(segments)
             if segments:
                 built.append((stream, number, path[0].record, segments))
+    names = unique_names(_name(stream.name, number, record) for stream, number, record, _ in built)
     transcripts = [
         Transcript(
-            name=_name(stream.name, number, record),
+            name=name,
             segments=segments,
             source=source,
             format=format_name,
@@ -48,7 +48,7 @@ def transcripts_of(
             ),
             extra={"version": record["version"]} if _text(record, "version") else {},
         )
-        for stream, number, record, segments in built
+        for name, (_, _, record, segments) in zip(names, built, strict=True)
     ]
     if transcripts:
         transcripts[0] = replace(transcripts[0], skipped=report.skipped())
@@ -198,7 +198,7 @@ def _extend(current: _Open, turn: Turn, *, counted: bool) -> None:
                 position=len(current.messages),
                 time=unix_seconds(turn.record.get("timestamp")),
                 model=model if isinstance(model, str) else None,
-                usage=_usage(turn.usages),
+                usage=turn.usage,
             )
         )
     current.messages.extend(_messages(turn))
@@ -214,12 +214,6 @@ def _messages(turn: Turn) -> Messages:
     if turn.kind == "assistant":
         return messages_from_openai([assistant_message(turn.blocks), *turn.results])
     return ()
-
-
-def _usage(listed: Sequence[Json]) -> Usage | None:
-    """Count a response once: the line with the largest output; the others are early figures."""
-    found = [usage for raw in listed if (usage := anthropic_usage(raw)) is not None]
-    return max(found, key=lambda usage: usage.output_tokens, default=None)
 
 
 def _without_repeated_start(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:

@@ -6,13 +6,16 @@ branch exists only where two turns continue the same turn.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from sys import intern
+from typing import Any, Final, Literal
 
+from compaction.llm import Usage
 from compaction.messages import Json, canonical_json
 from evals.importers.anthropic_blocks import blocks_of, result_message
 from evals.importers.reports import Report
+from evals.importers.usages import anthropic_usage
 
 TurnKind = Literal["user", "assistant", "full", "micro"]
 
@@ -24,13 +27,13 @@ class Turn:
     kind: TurnKind
     line: int
     record: Json
-    """The first record of the turn."""
+    """What is needed of the first record of the turn; most of a log is tool output told twice."""
     parent: "Turn | None"
     blocks: list[Any] = field(default_factory=list)
     results: list[Json] = field(default_factory=list)
     """Tool messages, in the order in which they arrived."""
-    usages: list[Json] = field(default_factory=list)
-    """One a line; they repeat, and the early ones are partial."""
+    usage: Usage | None = None
+    """The largest of its lines: they repeat, and the early ones are partial."""
     asides: list["Turn"] = field(default_factory=list)
     """User turns beside the main path that were sent after this one."""
 
@@ -41,6 +44,28 @@ class Turn:
     @property
     def is_summary(self) -> bool:
         return self.record.get("isCompactSummary") is True
+
+
+RECORD_FIELDS: Final = (
+    *("sessionId", "cwd", "version", "timestamp", "isMeta", "isCompactSummary"),
+    *("compactMetadata", "microcompactMetadata"),
+)
+
+
+def _kept(record: Json) -> Json:
+    """Leave out what nobody asks for: the result once more, identities, switches."""
+    kept: Json = {key: _shared(record[key]) for key in RECORD_FIELDS if key in record}
+    message = record.get("message")
+    if isinstance(message, dict):
+        kept["message"] = {"model": _shared(message.get("model"))}
+        if isinstance(message.get("content"), str):
+            kept["message"]["content"] = message["content"]
+    return kept
+
+
+def _shared(value: Any) -> Any:
+    """Let the same text of every record be one object."""
+    return intern(value) if isinstance(value, str) else value
 
 
 class Stream:
@@ -57,6 +82,9 @@ class Stream:
         self._answers: dict[tuple[int, str], Json] = {}
         """(Turn identity, call id) -> its result."""
         self._seen: set[str] = set()
+        self._queue: deque[str] = deque()
+        self._taken: list[tuple[int, str]] = []
+        """Queued messages that left the queue without a record of their own so far."""
 
     def add(self, record: Json, line: int) -> None:
         """Take a user or assistant record with a message."""
@@ -81,15 +109,29 @@ class Stream:
         if isinstance(metadata, dict) and metadata.get("preservedSegment"):
             self._report.add(f"line {line}", "messages kept by a partial compaction are not read")
 
-    def add_queued(self, messages: Sequence[tuple[int, str]]) -> None:
-        """Insert messages that were sent during a turn, unless the log has them as records too.
+    def add_queue_operation(self, record: Json, line: int) -> None:
+        """Follow the messages that were typed while the model worked."""
+        operation, content = record.get("operation"), record.get("content")
+        if operation == "enqueue":
+            self._queue.append(content if isinstance(content, str) else "")
+        elif operation == "popAll":
+            self._queue.clear()
+        elif operation in ("dequeue", "remove") and self._queue:
+            text = self._queue.popleft()
+            if operation == "remove" and text:
+                self._taken.append((line, text))
 
-        Args:
-            messages: Line and text, in file order.
-        """
+    def close(self) -> None:
+        """Insert messages that were sent during a turn, unless the log has them as records too."""
+        if self._queue:
+            self._report.add(
+                "end of file", f"{len(self._queue)} queued messages never sent", expected=True
+            )
+        if not self._taken:
+            return
         last_line = {canonical_json(t.blocks): t.line for t in self.turns if t.kind == "user"}
         lines = [turn.line for turn in self.turns]
-        for line, text in messages:
+        for line, text in self._taken:
             blocks = blocks_of(text)
             if last_line.get(canonical_json(blocks), 0) > line:
                 continue
@@ -113,6 +155,7 @@ class Stream:
     def _append(self, turn: Turn) -> None:
         self.turns.append(turn)
         self._of_record[str(turn.record.get("uuid"))] = turn
+        turn.record = _kept(turn.record)
 
     def _add_assistant(self, record: Json, line: int) -> None:
         message = record["message"]
@@ -128,8 +171,9 @@ class Stream:
             if isinstance(key, str):
                 self._of_message[key] = turn
         self._of_record[str(record.get("uuid"))] = turn
-        if isinstance(message.get("usage"), dict):
-            turn.usages.append(message["usage"])
+        usage = anthropic_usage(message.get("usage"))
+        if usage and (turn.usage is None or usage.output_tokens > turn.usage.output_tokens):
+            turn.usage = usage
         for block in blocks_of(message.get("content")):
             self._add_block(turn, block, line)
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from compaction.errors import TranscriptError
 from evals.importers.files import MAX_LINE_BYTES, JsonValue, open_bytes
+from evals.importers.outlines import is_outlining, outlined
 from evals.importers.reports import Report
 
 _DECODER = json.JSONDecoder()
@@ -24,17 +25,22 @@ class Record(NamedTuple):
     value: JsonValue
 
 
-def read_records(path: Path, source: str, report: Report) -> Iterator[Record]:
-    """Yield the values of a JSON Lines file in order, in bounded memory.
+def read_records(
+    path: Path, source: str, report: Report, *, needs_texts: bool = False
+) -> Iterator[Record]:
+    """Yield the values of a JSON Lines file in order, one line in memory at a time.
+
+    With `needs_texts` they are whole even where everybody else gets outlines.
 
     Raises:
         TranscriptError: cannot be read, or not a single line is JSON.
     """
     found = False
+    is_brief = is_outlining() and not needs_texts
     for number, line, is_last in _lines(path, source):
         for value in _values(number, line, report, is_last=is_last):
             found = True
-            yield Record(number, value)
+            yield Record(number, outlined(value) if is_brief else value)
     if not found:
         raise TranscriptError(f"{source}:1: no line is JSON; export the file again")
 
