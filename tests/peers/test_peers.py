@@ -4,7 +4,6 @@ Run in an environment of their own, because each brings half a hundred packages.
 are the shrunk ones that `compaction-evals check` printed.
 """
 
-import time
 from importlib.util import find_spec
 
 import pytest
@@ -83,14 +82,11 @@ def test_inspect_splits_a_batch_of_parallel_calls():
 
 @inspect_ai
 def test_check_finds_the_lost_message_of_inspect_itself_and_shrinks_it():
-    started = time.monotonic()
-
     outcome = search(Target(WITHOUT_INPUTS, {"keep_tool_uses": "1"}), Plan(seed=2))
 
     lost = outcome.broken["last_user_is_kept"]
     assert len(lost.messages) <= 8
     assert "calls_stay_paired" in outcome.broken
-    assert time.monotonic() - started < 30
 
 
 @inspect_ai
