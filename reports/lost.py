@@ -24,7 +24,7 @@ HOW_TO: Final = (
 )
 HEADS: Final = ("Request", "Class", "Needed", "Gap, requests", "Source, message", "Status")
 _SHOWN: Final = ("request", "class", "value", "gap", "source", "status")
-_LOST: Final = frozenset({"lost", "undeclared"})
+_LOST: Final = {"lost": "lost", "undeclared": "not declared"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,8 @@ def _texts(sidecar: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             continue
         texts = {
             **{name: count(row[name]) for name in ("request", "gap", "source")},
-            **{name: clean(row[name], 40) for name in ("class", "status")},
+            "class": clean(row["class"], 40),
+            "status": _LOST[row["status"]],
             "value": clean(row["value"], MAX_VALUE_CHARS),
         }
         yield tuple(texts[name] for name in _SHOWN)

@@ -1,5 +1,6 @@
-"""One self-contained HTML page: opens offline, loads nothing, holds no conversation text.
+"""One self-contained HTML page: opens offline and loads nothing.
 
+It holds no text of a conversation, but for the lost needs of a run made with `--show-text`.
 Scripts run only if their digest is in the page's content-security policy, and no text becomes code:
 Vega evaluates expressions with its interpreter. The same run gives the same bytes.
 """
@@ -25,7 +26,7 @@ from reports.league import Block, blocks, ranked
 from reports.lost import HEADS, HOW_TO, LostNeeds, is_text_shown, lost_of, shown_label
 from reports.matched import EXPLANATION, TRUNCATE
 from reports.story import CAVEATS, definitions, footer, headline, transcripts
-from reports.timeline import timeline
+from reports.timeline import lost_needs, timeline
 from reports.wording import MISSING, clean, count, kilo, percent, plural
 
 _SHOWN: Final = ["engaged", "reach", "saving_fraction"]
@@ -47,9 +48,9 @@ SMALL_CAPTION: Final = (
 TRUNCATION_CAPTION: Final = "Dashed line: truncation at any saving."
 CONTROLS_CAPTION: Final = "Grey: controls."
 TIMELINE_CAPTION: Final = (
-    "One transcript under one setting. Across: requests. Down: messages, oldest on top. A cross: "
-    "a need over a long gap was lost at that request."
+    "One transcript under one setting. Across: requests. Down: messages, oldest on top."
 )
+CROSS_CAPTION: Final = " A cross: a need over a long gap was lost at that request."
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +175,12 @@ def _charts(run: Run, block: Block) -> Iterator[tuple[Chart, Layered]]:
         )
         yield Chart(f"pareto-{number}", title, _pareto_caption(run, block.provenance)), drawn
     row = _shown_cell(run, block.provenance)
-    drawn = None if row is None else timeline(run.sidecar(str(row["cell_id"])))
+    sidecar = {} if row is None else run.sidecar(str(row["cell_id"]))
+    drawn = timeline(sidecar)
     if row is not None and drawn is not None:
         title = f"Context of {clean(row['transcript'])} under {clean(row['label'])}."
-        yield Chart(f"timeline-{number}", title, TIMELINE_CAPTION), drawn
+        caption = TIMELINE_CAPTION + (CROSS_CAPTION if lost_needs(sidecar) else "")
+        yield Chart(f"timeline-{number}", title, caption), drawn
 
 
 def _pareto_caption(run: Run, provenance: str) -> str:

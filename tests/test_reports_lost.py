@@ -42,7 +42,7 @@ def test_only_what_was_lost_over_a_long_gap_is_listed(tmp_path):
     assert [part.needs for part in found] == [
         (
             ("12", "path", "src/lost.py", "9", "3", "lost"),
-            ("12", "path", "src/undeclared.py", "9", "3", "undeclared"),
+            ("12", "path", "src/undeclared.py", "9", "3", "not declared"),
         )
     ]
 
