@@ -7,6 +7,7 @@ in a long conversation they are looked at so seldom that the work stays linear.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import Final
 
 from compaction.contract.checker import Checker
@@ -179,8 +180,15 @@ class RequestChecks:
         if not start or not history[start - 1].tool_calls:
             return
         caller = start - 1
-        answered = self._pairing.results_of.get(caller, [])
-        if len(answered) < len(history[caller].tool_calls) and not self._whole[caller]:
+        calls = Counter(history[caller].tool_calls)
+        calls.subtract(
+            self._pairing.call_of[at][1] for at in self._pairing.results_of.get(caller, [])
+        )
+        if not +calls:
+            return
+        tail = takewhile(lambda entry: entry.origin.first >= caller, reversed(view.entries))
+        shown = next((entry for entry in tail if index_of(entry) == caller), None)
+        if shown is None or +calls - Counter(shown.message.tool_calls):
             text = f"message {caller} has open calls and is gone or changed"
             yield violation("open_calls_survive", -1, text, concerns=caller)
 
