@@ -86,10 +86,13 @@ def _until_error(trial: Trial, reply: ModelReply) -> Iterator[Step]:
 
 
 def failures_commit_nothing(good: Good) -> Verdict:
-    """Let every call fail: nothing leaves the view unless a tier that asks no model was applied."""
+    """Let every call fail: nothing leaves the view unless a tier that asks no model was applied.
+
+    A view that is made anew each time commits nothing; there the events alone are looked at.
+    """
+    is_kept = good.trial.strategy.promises.mode == "rewriting"
     rule, step, found = "failures_commit_nothing", None, []
     before: tuple[set[int], int] = (set(), 0)
-    latest: int | None = None
     try:
         for step in good.trial.drive(Always(None)):
             shown = shown_indices(step.view)
@@ -97,15 +100,14 @@ def failures_commit_nothing(good: Good) -> Verdict:
             is_free = any(
                 event.outcome == "applied" and not event.model_calls for event in step.view.events
             )
-            # Kept as the latest user message, it may go when there is a later one.
-            lost = sorted(expected - shown - {latest})
-            if step.calls and lost and not is_free:
+            lost = sorted(expected - shown)
+            if is_kept and step.calls and lost and not is_free:
                 text = f"a model call failed, and message {lost[0]} is gone all the same"
                 found.append(at_step(step, rule, text, concerns=lost[0]))
             if step.calls and not any(event.outcome != "applied" for event in step.view.events):
                 text = "a model call failed, and no event says failed or skipped"
                 found.append(at_step(step, rule, text))
-            before, latest = (shown, len(step.history)), step.history.last_user_position()
+            before = shown, len(step.history)
     except CompactionError as error:
         last = step or good.steps[0]
         found.append(at_step(last, rule, f"a failed model call became {describe(error)}"))
