@@ -44,3 +44,21 @@ def expected(transcript):
 def write_lines(path, records):
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return path
+
+
+def session_lines(name, n_turns, text):
+    """A Claude Code session of `n_turns` calls, each with a long result that is told twice."""
+    parent = None
+    for i in range(n_turns):
+        call = {"type": "tool_use", "id": f"{name}-{i}", "name": "Read", "input": {"path": "a"}}
+        result = {"type": "tool_result", "tool_use_id": f"{name}-{i}", "content": f"{i} {text}"}
+        usage = {"input_tokens": 10, "output_tokens": 5}
+        message = {"id": f"m{name}{i}", "role": "assistant", "content": [call], "usage": usage}
+        for role, body, more in (
+            ("assistant", message, {}),
+            ("user", {"role": "user", "content": [result]}, {"toolUseResult": f"{i} {text}"}),
+        ):
+            uuid = f"{name}-{i}-{role}"
+            kept = {"type": role, "uuid": uuid, "parentUuid": parent, "sessionId": name}
+            yield json.dumps({**kept, "message": body, **more})
+            parent = uuid

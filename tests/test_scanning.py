@@ -13,7 +13,7 @@ from evals.checkup import check_file
 from evals.importers import outlines
 from evals.importers.outlines import is_outlining, outlined, outlining
 from evals.loading import load_file
-from tests.import_cases import FIXTURES, SAMPLES, needs_samples
+from tests.import_cases import FIXTURES, SAMPLES, needs_samples, session_lines
 
 LINES = sorted(path for path in FIXTURES.rglob("*.jsonl") if "reports" not in path.parts)
 
@@ -76,24 +76,6 @@ def test_texts_are_whole_again_after_a_scan():
 
     assert not is_outlining()
     assert not any("characters, " in message.text for message in transcript.messages)
-
-
-def session_lines(name, n_turns, text):
-    """A session of `n_turns` calls, each with a long result that is told twice."""
-    parent = None
-    for i in range(n_turns):
-        call = {"type": "tool_use", "id": f"{name}-{i}", "name": "Read", "input": {"path": "a"}}
-        result = {"type": "tool_result", "tool_use_id": f"{name}-{i}", "content": f"{i} {text}"}
-        usage = {"input_tokens": 10, "output_tokens": 5}
-        message = {"id": f"m{name}{i}", "role": "assistant", "content": [call], "usage": usage}
-        for role, body, more in (
-            ("assistant", message, {}),
-            ("user", {"role": "user", "content": [result]}, {"toolUseResult": f"{i} {text}"}),
-        ):
-            uuid = f"{name}-{i}-{role}"
-            kept = {"type": role, "uuid": uuid, "parentUuid": parent, "sessionId": name}
-            yield json.dumps({**kept, "message": body, **more})
-            parent = uuid
 
 
 def test_memory_does_not_grow_with_the_length_of_texts(tmp_path):
