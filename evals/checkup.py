@@ -133,16 +133,21 @@ def _calibrations(transcript: Transcript) -> tuple[Calibration, ...]:
 
 
 def _each_once(segments: Sequence[Segment]) -> list[Message]:
-    """Return messages in order, without those that a segment repeats from the one before."""
+    """Return messages in order, without those that a segment repeats from the one before.
+
+    What was kept stands before the first answer; the same words after it were said again.
+    """
     found = list(segments[0].messages)
     for before, segment in pairwise(segments):
         repeated = Counter(map(_key, before.messages))
-        for message in segment.messages:
+        n_kept = segment.requests[0].position if segment.requests else len(segment.messages)
+        for message in segment.messages[:n_kept]:
             key = _key(message)
             if repeated[key] > 0:
                 repeated[key] -= 1
             else:
                 found.append(message)
+        found += segment.messages[n_kept:]
     return found
 
 

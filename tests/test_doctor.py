@@ -8,7 +8,7 @@ import pytest
 
 from evals import doctor
 from evals.checkup import check_file, check_files
-from tests.import_cases import FIXTURES, SAMPLES, needs_samples
+from tests.import_cases import FIXTURES, SAMPLES, needs_samples, write_lines
 
 CHAT = json.dumps([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])
 
@@ -29,6 +29,28 @@ def test_the_sums_of_a_file_count_each_message_once():
     assert check.format == "claude-code"
     assert {item.where for item in check.not_understood} == {"line 26", "line 27"}
     assert not check.is_understood
+
+
+def test_words_that_were_said_again_after_a_compaction_are_counted_again(tmp_path):
+    def record(number, kind, text, **more):
+        message = {"role": kind, "id": f"m{number}", "content": [{"type": "text", "text": text}]}
+        links = {"uuid": f"u{number}", "parentUuid": f"u{number - 1}", "sessionId": "s"}
+        return {"type": kind, **links, "message": message, **more}
+
+    boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "u3", "sessionId": "s"}
+    records = [
+        record(1, "user", "go on"),
+        record(2, "assistant", "done"),
+        {**boundary, "parentUuid": None, "compactMetadata": {"trigger": "auto"}},
+        record(4, "user", "A summary.", isCompactSummary=True),
+        record(5, "assistant", "I see."),
+        record(6, "user", "go on"),
+        record(7, "assistant", "more"),
+    ]
+
+    (session,) = check_file(write_lines(tmp_path / "s.jsonl", records)).transcripts
+
+    assert (session.segments, session.messages, session.requests) == (2, 6, 3)
 
 
 def test_open_calls_and_usage_coverage_are_told():
