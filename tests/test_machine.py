@@ -6,7 +6,12 @@ from compaction.contract.invariants import INVARIANTS
 from compaction.contract.machine import BrokenInvariantsError, CompactionMachine
 
 QUICK = settings(
-    max_examples=30, stateful_step_count=12, deadline=None, database=None, phases=[Phase.generate]
+    max_examples=100,
+    stateful_step_count=12,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    phases=[Phase.generate],
 )
 """Without shrinking, which is Hypothesis' own and takes most of the time."""
 

@@ -5,15 +5,13 @@ Used by `compaction-evals check` and by the pytest plugin. Conversations are gen
 works on recorded conversations as well.
 """
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import FrameType
+from importlib import import_module
 from typing import Final, NamedTuple
 
+from compaction.contract.alarm import TimeIsUp, alarm
 from compaction.contract.faults import Violation
 from compaction.contract.invariants import INVARIANTS, Kind
 from compaction.contract.providers import OPENAI_CHAT
@@ -27,7 +25,8 @@ from compaction.messages import Messages
 DEFAULT_EXAMPLES: Final = 200
 DEFAULT_BUDGET_SECONDS: Final = 120.0
 HANG_SECONDS: Final = 5.0
-"""A conversation that is still being compacted after this when the time is up counts as a hang."""
+"""A conversation that is still being compacted after this when the time is up counts as a hang,
+and so does the very first one after any time."""
 REDUCTION_FRACTION: Final = 0.5
 """Of the time budget, kept back for making found conversations smaller."""
 FURTHER_EXAMPLES: Final = 20
@@ -104,18 +103,16 @@ def search(target: Candidate, plan: Plan) -> Outcome:
     Raises:
         StrategyError: the target cannot be loaded.
     """
+    # Imports Hypothesis, which is to count against nobody's time.
+    import_module("compaction.contract.generators")
     target.strategy_for(())
     running = _Running(target, plan)
     try:
-        with _alarm(plan.budget_seconds):
+        with alarm(plan.budget_seconds):
             running.look()
-    except _TimeIsUp:
+    except TimeIsUp:
         running.note_time()
     return running.outcome()
-
-
-class _TimeIsUp(BaseException):
-    """Not an Exception, so that code under test which catches those does not swallow it."""
 
 
 class _Case(NamedTuple):
@@ -164,7 +161,8 @@ class _Running:
             return
         since, case = self._now
         seconds = time.monotonic() - since
-        if seconds >= min(HANG_SECONDS, self._plan.budget_seconds / 2):
+        enough = min(HANG_SECONDS, self._plan.budget_seconds / 2) if self._count else 0.0
+        if seconds >= enough:
             violation = Violation(HANGS, -1, "", f"did not return within {seconds:.1f} s")
             self._note(case._replace(finding=Finding(HANGS, -1, violation, "")))
 
@@ -272,33 +270,3 @@ class _Running:
 
 class _Enough(BaseException):
     """Ends the generation of examples from within."""
-
-
-@contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
-    """Raise `_TimeIsUp` in the main thread after some seconds, where the system has such a signal.
-
-    A timer that somebody else has set is left alone.
-    """
-    if not _can_alarm():
-        yield
-        return
-
-    def ring(_signal: int, _frame: FrameType | None) -> None:
-        raise _TimeIsUp
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def _can_alarm() -> bool:
-    return (
-        hasattr(signal, "setitimer")
-        and threading.current_thread() is threading.main_thread()
-        and signal.getitimer(signal.ITIMER_REAL)[0] == 0
-    )
