@@ -158,7 +158,10 @@ def doctor(
         bool, typer.Option("--json", help="Everything as JSON on standard output.")
     ] = False,
     calibration: Annotated[
-        bool, typer.Option(help="Compare counted tokens with recorded usage; slower.")
+        bool,
+        typer.Option(
+            help="Compare counted tokens with recorded usage; slower, keeps texts in memory."
+        ),
     ] = True,
     strict: Annotated[
         bool,
@@ -177,7 +180,10 @@ def doctor(
         raise typer.Exit(examine_strictly(paths, as_json=as_json))
     from evals.doctor import examine
 
-    raise typer.Exit(examine(paths, as_json=as_json, calibrate=calibration))
+    code = examine(paths, as_json=as_json, calibrate=calibration)
+    if code == EXIT_INTERRUPTED:
+        sys.exit(code)  # it has said so itself, and there is no run to go on with
+    raise typer.Exit(code)
 
 
 @app.command()

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MAX_LINES: Final = 10
 """Reasons shown for a file; --json has them all."""
+PIPED_COLUMNS: Final = 180
+"""Where there is no terminal to fit in."""
 EXIT_NOT_UNDERSTOOD: Final = 1
 EXIT_INTERRUPTED: Final = 130
 
@@ -47,7 +49,7 @@ def examine(paths: Sequence[Path], *, as_json: bool, calibrate: bool = True) -> 
         report = {"is_complete": is_whole, "files": [to_json(check) for check in found]}
         sys.stdout.write(json.dumps(report, ensure_ascii=False, indent=2) + "\n")
     else:
-        _print(found, Console())
+        _print(found, Console(width=None if sys.stdout.isatty() else PIPED_COLUMNS))
     if not is_whole:
         return EXIT_INTERRUPTED
     is_understood = all(check.is_understood for check in found)

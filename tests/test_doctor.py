@@ -1,14 +1,18 @@
 """What the doctor says of files: hand-counted sums, reasons with places, exit codes."""
 
+import contextlib
 import json
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
 from evals import doctor
 from evals.checkup import check_file, check_files
-from tests.import_cases import FIXTURES, SAMPLES, needs_samples, write_lines
+from tests.import_cases import FIXTURES, SAMPLES, needs_samples, session_lines, write_lines
 
 CHAT = json.dumps([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])
 
@@ -154,6 +158,33 @@ def test_the_command_exits_with_what_it_found():
     assert json.loads(done.stdout)["files"][0]["messages"] == 7
     assert (missing.returncode, missing.stdout) == (2, "")
     assert "missing: no such file" in missing.stderr
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc to see open files")
+def test_ctrl_c_during_a_large_file_stops_at_once_with_what_was_found(tmp_path):
+    (tmp_path / "a.json").write_text(CHAT)
+    large = tmp_path / "large.jsonl"
+    with large.open("w") as file:
+        for _ in range(60):
+            file.write("\n".join(session_lines("s", 100, "x" * 5_000)) + "\n")
+    command = [sys.executable, "-m", "evals.cli", "doctor", "--json", tmp_path / "a.json", large]
+
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    _wait_until_open(process.pid, large)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+
+    assert (process.returncode, err) == (130, "stopped after 1 of 2 files\n")
+    assert [file["messages"] for file in json.loads(out)["files"]] == [2]
+
+
+def _wait_until_open(pid, path):
+    for _ in range(3000):
+        time.sleep(0.01)
+        with contextlib.suppress(OSError):
+            if any(link.resolve() == path for link in Path(f"/proc/{pid}/fd").iterdir()):
+                return
+    pytest.fail(f"{path} was never opened")
 
 
 @needs_samples
