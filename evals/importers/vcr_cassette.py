@@ -1,7 +1,8 @@
 """vcrpy cassettes: the conversations that their requests to models form.
 
 A request to another API or provider starts a conversation of its own, even if it hands over a
-history, because its messages are counted and cached apart. Requests are counted once.
+history, because its messages are counted and cached apart. Requests are counted once. vcrpy's own
+loader builds any Python object that a cassette names, so `evals.cassettes` reads them.
 """
 
 import re
