@@ -180,6 +180,20 @@ def test_a_call_that_shortens_its_list_is_noticed_at_the_first_message_that_is_g
     assert compactor.changed_input == 3
 
 
+def test_a_change_is_remembered_when_later_calls_change_nothing():
+    def clear_once(messages, context):
+        if context["request"] == 0:
+            messages[0]["content"] = ""
+        return messages
+
+    compactor = as_strategy(clear_once).start(Context(CharCounter(), MemoryStore()))
+
+    for number in range(2):
+        drive(compactor.steps(History(MESSAGES), Request(number)), NoModel())
+
+    assert compactor.changed_input == 0
+
+
 def raising(messages):
     raise KeyError("role")
 

@@ -58,6 +58,14 @@ FAULTY = {
         [calls("a"), USER, result("a")],
         [("between_call_and_result", "/1")],
     ),
+    "a user message before two results": (
+        [calls("a", "b"), USER, result("a"), result("b")],
+        [("between_call_and_result", "/1")],
+    ),
+    "an id again, answered once": (
+        [calls("a"), USER, calls("a"), result("a")],
+        [("dangling_call", "/0/tool_calls"), ("duplicate_id", "/2/tool_calls/0/id")],
+    ),
     "an answer between two results": (
         [calls("a", "b"), result("a"), DONE, result("b")],
         [("between_call_and_result", "/2")],
@@ -113,6 +121,10 @@ LEGAL = {
     "an id again in the next round": [calls("a"), result("a"), calls("a"), result("a")],
     "content as parts": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}, DONE],
     "a refusal": [USER, {"role": "assistant", "content": None, "refusal": "No."}],
+    "a refusal among parts": [
+        USER,
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
+    ],
     "a custom tool": [
         {**DONE, "tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "x"}}]},
         result("a"),

@@ -166,18 +166,20 @@ class _Ledger:
         # Without a model call it is a marker that was written anew, and no summary.
         if not step.calls:
             return None
-        texts = "\n".join([*map(_told_by, step.calls), *(e.message.text for e in written.values())])
-        forgotten = (
-            entry
-            for key, entry in before.items()
-            if key not in written and not _has_line_in(entry.message.text, texts)
-        )
-        return next((entry.origin.first for entry in forgotten), None)
+        told = "\n".join(map(_told_by, step.calls))
+        kept = {line for entry in written.values() for line in _lines(entry)}
+        for key, entry in before.items():
+            # Lines that stand in the new summary too are kept, or the frame around both.
+            rest = [line for line in _lines(entry) if line not in kept]
+            if key not in written and rest and not any(line in told for line in rest):
+                return entry.origin.first
+        return None
 
 
-def _has_line_in(summary: str, texts: str) -> bool:
-    """Whether a line of a summary is found again; those of the frame around it seldom are."""
-    return any(line.strip() in texts for line in summary.splitlines() if line.strip())
+def _lines(entry: Entry) -> list[str]:
+    """Return the end of each line; a frame may stand before its text on the same line."""
+    lines = (line.strip() for line in entry.message.text.splitlines())
+    return [line[-PROBE_CHARS // 2 :] for line in lines if line]
 
 
 def _told_by(call: ModelCall) -> str:

@@ -1,0 +1,280 @@
+"""The experiments beyond the broken compactors: the other side of each verdict."""
+
+import pytest
+
+from compaction.contract.callables import as_strategy
+from compaction.contract.suite import check_conversation
+from compaction.errors import ModelError
+from compaction.history import generated
+from compaction.llm import ModelCall
+from compaction.messages import Message
+from compaction.pairing import safe_cut_before
+from compaction.strategy import CompactionEvent, Promises
+from tests.broken_compactors import (
+    CONVERSATION,
+    Broken,
+    ask,
+    ask_for,
+    head_and_tail,
+    is_good,
+    nothing,
+    result,
+    sound,
+    summarize,
+)
+
+
+def broken(edit, **promised):
+    return check_conversation(Broken(edit, Promises(**promised)), CONVERSATION).broken
+
+
+def fail_in_silence(turn):
+    view = yield from summarize(turn)
+    turn.events = [event for event in turn.events if event.outcome == "applied"]
+    return view
+
+
+def fall_back_to_dropping(turn):
+    """A free tier is applied where the model fails, and says so."""
+    view = yield from summarize(turn)
+    if not any(event.outcome == "failed" for event in turn.events):
+        return view
+    head, middle, tail = head_and_tail(turn.entries)
+    turn.events.append(CompactionEvent("drop", "applied", messages_removed=len(middle)))
+    return (*head, *tail)
+
+
+def drop_where_the_model_fails(turn):
+    view = yield from summarize(turn)
+    if not any(event.outcome == "failed" for event in turn.events):
+        return view
+    head, _, tail = head_and_tail(turn.entries)
+    return (*head, *tail)
+
+
+def raise_where_the_model_fails(turn):
+    view = yield from summarize(turn)
+    if any(event.outcome == "failed" for event in turn.events):
+        raise ModelError("gave up")
+    return view
+
+
+def keep_a_refusal(turn):
+    """The text of a refusal is put beside everything, and nothing is removed."""
+    if not turn.is_long or turn.state.get("asked"):
+        return turn.entries
+    turn.state["asked"] = True
+    try:
+        reply = yield from ask(turn, turn.entries[2:-4])
+    except ModelError as error:
+        turn.failed(str(error))
+        return turn.entries
+    turn.failed("no summary")
+    if is_good(reply):
+        return turn.entries
+    return (*turn.entries, generated("user", f"Summary: {reply.text}", (), "broken"))
+
+
+def drop_for_a_bad_summary(turn):
+    """A reply that is no summary is not committed, but what it was about is gone."""
+    if not turn.is_long:
+        return turn.entries
+    head, middle, tail = head_and_tail(turn.entries)
+    try:
+        reply = yield from ask(turn, middle)
+    except ModelError as error:
+        turn.failed(str(error))
+        return turn.entries
+    text = reply.text if is_good(reply) else "(nothing)"
+    return (*head, generated("user", f"Summary: {text}", middle, "broken"), *tail)
+
+
+def forget_the_first_summary(turn):
+    def only_messages(middle):
+        return [entry for entry in middle if entry.origin.kind != "generated"]
+
+    return (yield from summarize(turn, subject=only_messages))
+
+
+def store_then_drop(turn):
+    """What no summariser is told is in the store, and its pointer was in the view."""
+    yield from nothing()
+    entries = list(turn.entries)
+    for at, entry in enumerate(entries[1:-4], 1):
+        if entry.origin.kind == "whole":
+            handle = f"h{entry.origin.first}"
+            turn.context.store.put(handle, entry.message.text)
+            entries[at] = entry.edited(entry.message.with_text(f"[{handle}]"), "b", handle=handle)
+    return tuple(entries if len(entries) < 12 else (entries[0], *entries[-6:]))
+
+
+def drop_without_storing(turn):
+    yield from nothing()
+    entries = turn.entries
+    return entries if len(entries) < 12 else (entries[0], *entries[-6:])
+
+
+def count_what_was_never_told(turn):
+    """The model fails, and what it was asked about goes later all the same."""
+    if not turn.is_long:
+        return turn.entries
+    head, middle, tail = head_and_tail(turn.entries)
+    if "tried" in turn.state:
+        return (*head, *tail)
+    turn.state["tried"] = True
+    try:
+        yield from ask(turn, middle)
+    except ModelError as error:
+        turn.failed(str(error))
+    return turn.entries
+
+
+def ask_with_an_orphan(turn):
+    if not turn.is_long:
+        return turn.entries
+    head, middle, tail = head_and_tail(turn.entries)
+    prompt = (Message("tool", "x", tool_call_id="call_1"), Message("user", "Summarize."))
+    try:
+        reply = yield ModelCall(prompt, subject=tuple(entry.message for entry in middle))
+    except ModelError as error:
+        turn.failed(str(error))
+        return turn.entries
+    if not is_good(reply):
+        turn.failed("no summary")
+        return turn.entries
+    return (*head, generated("user", f"Summary: {reply.text}", middle, "broken"), *tail)
+
+
+def say_that_it_is_stuck(turn):
+    if turn.tokens < 2_000:
+        return turn.entries
+    try:
+        yield from ask(turn, turn.entries[-1:])
+    except ModelError as error:
+        turn.failed(str(error))
+    turn.failed("the fixed part alone is over the threshold")
+    return turn.entries
+
+
+def toggle(turn):
+    yield from nothing()
+    if not turn.is_long or turn.number % 2:
+        return turn.entries
+    last = turn.entries[-1]
+    return (*turn.entries[:-1], last.edited(last.message.with_text(last.message.text[:-1]), "b"))
+
+
+def miss_the_target_aloud(turn):
+    yield from nothing()
+    if not turn.is_long:
+        return turn.entries
+    turn.applied(messages_removed=2)
+    turn.failed("the target was not reached")
+    head, _, tail = head_and_tail(turn.entries, 8)
+    return (*head, *tail)
+
+
+def keep_as_told(turn):
+    yield from nothing()
+    messages = [entry.message for entry in turn.entries]
+    cut = max(2, safe_cut_before(messages, max(0, len(messages) - turn.state["keep"])))
+    return (*turn.entries[:2], *turn.entries[cut:])
+
+
+@pytest.mark.parametrize(
+    ("edit", "promised", "expected"),
+    [
+        (fail_in_silence, {}, {"failures_commit_nothing"}),
+        (fall_back_to_dropping, {}, set()),
+        (drop_where_the_model_fails, {}, {"failures_commit_nothing"}),
+        (keep_a_refusal, {"grows": True}, {"bad_summaries_are_refused"}),
+        (drop_for_a_bad_summary, {}, {"bad_summaries_are_refused"}),
+        (forget_the_first_summary, {"accounts_for_all": True}, {"nothing_is_lost_unseen"}),
+        (forget_the_first_summary, {}, set()),
+        (ask_with_an_orphan, {}, {"summariser_is_isolated"}),
+        (say_that_it_is_stuck, {}, set()),
+        (toggle, {}, {"a_second_pass_changes_nothing"}),
+        (miss_the_target_aloud, {"target_tokens": 500}, set()),
+        (sound, {"counts_within_fraction": 0.1, "max_model_input_chars": 9_000}, set()),
+    ],
+)
+def test_a_verdict_is_exact(edit, promised, expected):
+    assert broken(edit, **promised) == expected
+
+
+def test_what_has_a_handle_may_leave_the_view():
+    talk = [Message("system", "Be brief.")]
+    for number in range(20):
+        talk += [Message("user", f"{number}?" * 20), Message("assistant", f"{number}!" * 20)]
+    promises = Promises(accounts_for_all=True, recoverable=True)
+    found = [
+        check_conversation(Broken(edit, promises), tuple(talk)).broken
+        for edit in (store_then_drop, drop_without_storing)
+    ]
+
+    assert found == [set(), {"nothing_is_lost_unseen"}]
+
+
+def test_a_failure_that_is_raised_is_no_view():
+    assert broken(raise_where_the_model_fails) >= {"failures_commit_nothing"}
+
+
+def test_what_a_failed_call_was_told_is_not_accounted_for():
+    class Unreachable:
+        name = "unreachable"
+
+        def complete(self, call):
+            raise ModelError("down")
+
+    strategy = Broken(count_what_was_never_told, Promises(accounts_for_all=True))
+
+    findings = check_conversation(strategy, CONVERSATION, model=Unreachable())
+
+    assert "nothing_is_lost_unseen" in findings.broken
+
+
+@pytest.mark.parametrize("keep", [1, 2, 4, 7])
+def test_a_parameter_that_keeps_more_is_monotone(keep):
+    strategy = Broken(keep_as_told, Promises(monotone_parameters=("keep",)), keep=keep)
+
+    findings = check_conversation(strategy, CONVERSATION)
+
+    assert findings.broken == set()
+    assert "parameters_are_monotone" in findings.applicable
+
+
+def test_a_name_that_is_no_number_makes_monotony_undecided():
+    strategy = Broken(keep_as_told, Promises(monotone_parameters=("version",)))
+
+    reason = check_conversation(strategy, CONVERSATION).not_applicable["parameters_are_monotone"]
+
+    assert reason == "version has no number that could be enlarged"
+
+
+def test_an_accident_of_a_callable_is_a_fault_and_a_refusal_is_none():
+    def by_accident(messages):
+        answered = {c["id"] for m in messages for c in m.get("tool_calls") or ()}
+        for message in messages:
+            if message["role"] == "tool":
+                answered.remove(message["tool_call_id"])
+        return messages
+
+    def on_purpose(messages):
+        try:
+            return by_accident(messages)
+        except KeyError as error:
+            raise ValueError("a result without its call") from error
+
+    rounds = (Message("user", "go"), ask_for(1), result(1), Message("assistant", "done"))
+    found = [check_conversation(as_strategy(f), rounds).broken for f in (by_accident, on_purpose)]
+
+    assert found == [{"every_input_is_answered"}, set()]
+
+
+def test_kinds_are_checked_as_asked():
+    views = check_conversation(Broken(sound), CONVERSATION, kinds=("view",))
+    runs = check_conversation(Broken(sound), CONVERSATION, kinds=("run",))
+
+    assert views.not_applicable["passes_come_to_rest"] == "run invariants were not asked for"
+    assert runs.not_applicable["calls_stay_paired"] == "view invariants were not asked for"
+    assert not views.applicable & runs.applicable
