@@ -94,6 +94,7 @@ def conversation_in(output):
     return json.loads(output[output.index("\n[\n") : output.index("\n]") + 2])
 
 
+@pytest.mark.slow
 def test_a_sound_function_passes_with_a_table_of_all_invariants(folder):
     done = check(folder, "mine.py:keep_all", "--examples", "5", "--no-recorded")
 
@@ -142,6 +143,7 @@ def test_a_failure_shows_rule_place_and_the_shrunk_conversation(folder):
     assert 3 <= len(conversation_in(done.stdout)) <= 8
 
 
+@pytest.mark.slow
 def test_the_saved_file_fails_on_its_own_until_the_fault_is_mended(folder):
     saved = folder / "tests" / "test_found.py"
 
@@ -185,6 +187,7 @@ def test_junit_has_a_case_per_invariant(folder):
     assert "shrunk to" in suite.find("testcase/failure").text
 
 
+@pytest.mark.slow
 def test_sarif_has_what_version_2_1_0_requires(folder):
     path = folder / "found.sarif"
 
@@ -216,6 +219,7 @@ def test_sarif_has_what_version_2_1_0_requires(folder):
         assert result["properties"]["conversation"]
 
 
+@pytest.mark.slow
 def test_the_seed_decides_what_is_found(folder):
     def found(seed):
         outcome = search(
@@ -227,6 +231,7 @@ def test_the_seed_decides_what_is_found(folder):
     assert found(1) != found(2)
 
 
+@pytest.mark.slow
 def test_promises_are_checked_where_they_are_made(folder):
     target = Target("mine.py:drops_the_user", folder=folder)
     done = check(folder, "mine.py:drops_the_user", "--promise", "keeps_last_user", "--no-recorded")

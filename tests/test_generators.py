@@ -156,6 +156,7 @@ def test_every_named_fault_is_in_what_is_generated_for_it(name):
     assert set(seen) == {(name, True)}
 
 
+@pytest.mark.slow
 def test_malformed_conversations_have_all_faults():
     seen = Counter()
 

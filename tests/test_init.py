@@ -8,6 +8,7 @@ from compaction.errors import CompactionError
 from evals.starter import FILES, write_starter
 
 
+@pytest.mark.slow
 def test_the_starter_test_is_green_as_it_is_and_red_for_a_broken_compactor(tmp_path):
     write_starter(tmp_path)
     path = tmp_path / "tests" / "test_compaction.py"

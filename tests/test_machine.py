@@ -48,6 +48,7 @@ class ForgetsAtTheSecondPass:
         return messages[::-1] if self.asked > 1 else messages
 
 
+@pytest.mark.slow
 def test_a_compactor_that_changes_nothing_passes():
     passes(keep_all)
 

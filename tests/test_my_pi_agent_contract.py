@@ -94,6 +94,7 @@ SETTINGS = st.builds(
     strategy=SETTINGS,
     failing=st.booleans(),
 )
+@pytest.mark.slow
 def test_every_view_keeps_the_contract(
     messages: list[Message], strategy: MyPiAgent, failing: bool
 ) -> None:

@@ -78,6 +78,7 @@ def test_loading_the_plugin_imports_nothing_heavy():
     assert done.stdout.strip() == ""
 
 
+@pytest.mark.slow
 def test_a_strategy_gets_an_item_per_invariant_beside_the_tests_of_the_project(project):
     project.makepyfile(test_it="def test_own():\n    from evals import mine")
 
@@ -92,6 +93,7 @@ def test_a_strategy_gets_an_item_per_invariant_beside_the_tests_of_the_project(p
     result.stdout.fnmatch_lines(["*it changed none of them, so nothing was tested*"])
 
 
+@pytest.mark.slow
 def test_a_failure_is_read_without_a_traceback(project):
     result = run(project, "--compaction-strategy", "compactors.py:keep_last_three")
 
@@ -109,6 +111,7 @@ def test_a_failure_is_read_without_a_traceback(project):
     )
 
 
+@pytest.mark.slow
 def test_several_strategies_are_checked_and_k_chooses_among_their_items(project):
     result = run(
         project,
@@ -160,6 +163,7 @@ def test_a_call_that_does_not_return_is_ended_and_named(project):
     result.stdout.fnmatch_lines(["did not return within * s"])
 
 
+@pytest.mark.slow
 def test_the_fixture_fails_with_the_shrunk_conversation(project):
     project.makepyfile(
         test_it="""

@@ -45,6 +45,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_agent_of_the_readme_compacts_and_resumes_without_a_second_summary(folder: Path):
     code = block("# agent.py").replace("60_000", "4_000")
     summary = Reply("<summary>## Goal\nRead notes.txt; port 8080 is left to open.</summary>")
@@ -63,6 +64,7 @@ def test_the_agent_of_the_readme_compacts_and_resumes_without_a_second_summary(f
         assert len(endpoint.requests) == 1
 
 
+@pytest.mark.slow
 def test_the_compactor_of_the_readme_is_a_strategy(tmp_path: Path):
     (tmp_path / "keep_ten.py").write_text(block("# keep_ten.py"), "utf-8")
     command = [sys.executable, "-m", "evals.cli", "run", "--no-controls", "--out", "run"]

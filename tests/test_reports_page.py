@@ -202,6 +202,7 @@ def test_no_conversation_text_of_a_sidecar_is_in_the_page(tmp_path):
     assert "my password" not in html(load(path))
 
 
+@pytest.mark.slow
 def test_a_large_run_stays_small(tmp_path):
     rows = [
         row(

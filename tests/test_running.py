@@ -226,6 +226,7 @@ def test_names_with_markup_and_line_breaks_stay_on_their_line(tmp_path):
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the real samples are not here")
 @pytest.mark.parametrize("kind", ["claude_code", "openai_chat", "tau2_bench", "vcr_cassettes"])
+@pytest.mark.slow
 def test_real_conversations_run_under_every_system_without_error_or_breach(kind, tmp_path):
     paths = tuple(sorted((DATA / kind).iterdir()))
     if kind == "claude_code":

@@ -137,6 +137,7 @@ sweep(Path(data), Path(out), *GRID, Setting(spec), Setting("salad"))
 """
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_and_started_again_equals_one_that_was_not(tmp_path, data):
     setting = Setting(f"{write_code(tmp_path)}:slow")
     out = tmp_path / "killed"
