@@ -147,6 +147,17 @@ def test_what_an_invariant_needs_is_a_promise_that_is_off_by_default():
         assert (reason is None) == (set(item.needs) <= opted_out)
 
 
+def test_what_is_declared_is_not_held_against_a_strategy():
+    by_name = INVARIANTS["never_grows"], INVARIANTS["prefix_is_stable"]
+
+    grows, viewing = Promises(grows=True), Promises(mode="viewing")
+    assert [unmet_need(item, grows) for item in by_name] == ["grows is declared"] * 2
+    assert unmet_need(INVARIANTS["never_grows"], viewing) is None
+    assert "made anew" in unmet_need(INVARIANTS["prefix_is_stable"], viewing)
+    promised = replace(viewing, min_reclaim_tokens=1)
+    assert unmet_need(INVARIANTS["prefix_is_stable"], promised) is None
+
+
 def test_nothing_is_decided_without_a_reason():
     findings = check_conversation(DropAll(), (Message("user", "go"),))
 
