@@ -1,9 +1,17 @@
 """What became of each message of the history at each request, as run lengths for the timeline."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
-from compaction.history import Entries, History, Spans, equal_prefix, merge_spans
+from compaction.history import (
+    Entries,
+    Entry,
+    History,
+    Spans,
+    equal_prefix,
+    exchanged,
+    merge_spans,
+)
 
 Fate = Literal["whole", "edited", "summarised", "gone"]
 FATE_CODES: Final[dict[Fate, str]] = {
@@ -35,7 +43,7 @@ class FateTracker:
         arrived = range(len(self._fates), len(history))
         self._fates.extend("whole" for _ in arrived)
         same = equal_prefix(self._entries, entries) if unchanged is None else unchanged
-        before, after = _Shown(self._entries[same:]), _Shown(entries[same:])
+        before, after = map(_Shown, exchanged(self._entries, entries, same))
         # A marker for thousands of messages grows by a few: only those few are looked at.
         moved = (*_difference(before.spans, after.spans), *_difference(after.spans, before.spans))
         touched = {index for start, stop in moved for index in range(start, stop)}
@@ -62,7 +70,7 @@ class FateTracker:
 class _Shown:
     """Which messages some entries show, singly or as part of a written text."""
 
-    def __init__(self, entries: Entries) -> None:
+    def __init__(self, entries: Iterable[Entry]) -> None:
         self.single: dict[int, Fate] = {}
         written: list[tuple[int, int]] = []
         for entry in entries:

@@ -2,8 +2,8 @@
 
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Final
 
 from compaction.contract.invariants import Checker, Violation
 from compaction.llm import ChatModel
@@ -17,6 +17,8 @@ from evals.needs import NeedSet
 from evals.prepare import Prepared
 from evals.replay import Step, replay
 from evals.results import ENGAGED_FRACTION
+
+_EVENT_FIELDS: Final = tuple(item.name for item in fields(CompactionEvent))
 
 MAX_VIOLATIONS_KEPT = 50
 """Of one cell, in its sidecar; the row counts all."""
@@ -178,6 +180,13 @@ def _not_declared(strategy: Strategy, promises: Promises) -> tuple[str, ...]:
     return tuple(name for name, is_declared in declared.items() if not is_declared)
 
 
+def _event_json(event: CompactionEvent) -> Json:
+    """Return the fields of an event; `asdict` copies them one by one, ten times slower."""
+    content: Json = {name: getattr(event, name) for name in _EVENT_FIELDS}
+    content["model_calls"] = [asdict(call) for call in event.model_calls]
+    return content
+
+
 def _sidecar(
     prepared: Prepared,
     totals: _Totals,
@@ -194,7 +203,7 @@ def _sidecar(
             "position": [request.recorded.position for request in prepared.requests],
         },
         "calibration": [asdict(segment.calibration) for segment in prepared.segments],
-        "events": [{"request": at, **asdict(event)} for at, event in totals.events],
+        "events": [{"request": at, **_event_json(event)} for at, event in totals.events],
         "violations": [{"request": at, **asdict(item)} for at, item in totals.violations],
         "fate_codes": dict(FATE_CODES),
         "fates": changes,
