@@ -143,7 +143,7 @@ class Extracts:
             text = line.strip()
             if text in self._headings or (not fixed_headings and is_heading(text)):
                 kind = kind_of(text)
-            elif text:
+            elif text := text.lstrip("#").strip():
                 self._add(kind, text[:MAX_LINE_CHARS], 3.0, is_previous=True)
 
     def _read_user(self, message: Message, weight: float) -> None:
@@ -197,9 +197,11 @@ class Extracts:
 
 
 def _first_line(call: ModelCall) -> str:
+    """Return the first line that says anything; heading marks go, as in every other line."""
     texts = [*(message.text for message in call.subject), call.previous_summary or ""]
-    text = next((text for text in texts if text.strip()), "").lstrip()
-    return text[:MAX_LINE_CHARS].splitlines()[0].rstrip() if text else ""
+    lines = (line for text in texts for line in text.splitlines())
+    said = (line[:MAX_LINE_CHARS].strip().lstrip("#").strip() for line in lines)
+    return next((line for line in said if line), "")
 
 
 def _rank(line: Extract) -> tuple[float, int]:
