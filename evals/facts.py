@@ -6,7 +6,7 @@ the message that states it removed, or does it still stand whole?).
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
@@ -130,6 +130,12 @@ class FactScorer:
             facts_stale=count["stale"],
             facts_lost=count["lost"],
         )
+
+    def columns(self) -> dict[str, Any]:
+        return asdict(self.summary())
+
+    def sections(self) -> dict[str, Any]:
+        return {"facts": self.details()}
 
     def details(self) -> dict[str, Any]:
         return {

@@ -7,7 +7,7 @@ whose reference was found in what the compactor gave back for a handle, never as
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from statistics import fmean
 from typing import Any, Final, Literal
@@ -16,6 +16,7 @@ from compaction.history import Entries, Entry, History, exchanged
 from compaction.messages import Message
 from compaction.pairing import Pairing
 from compaction.strategy import Promises
+from evals.fates import FateTracker
 from evals.message_text import held_text
 from evals.needs import Need, NeedSet
 from evals.quotes import holds_quote
@@ -65,7 +66,14 @@ class NeedSummary:
 class NeedScorer:
     """Judges the needs of one cell, request by request."""
 
-    def __init__(self, needs: NeedSet, promises: Promises, *, is_declared: bool = True) -> None:
+    def __init__(
+        self,
+        needs: NeedSet,
+        promises: Promises,
+        *,
+        is_declared: bool = True,
+        first_messages: Mapping[int, int] | None = None,
+    ) -> None:
         """Start at the first request.
 
         Args:
@@ -73,15 +81,19 @@ class NeedScorer:
             promises: Of the strategy.
             is_declared: Whether the strategy says if it is recoverable. If not, what is not visible
                 is `undeclared` and not `lost`.
+            first_messages: Request index -> index of the first message of its segment. If given,
+                each row of `details` also has the needed text and the message that brought it last.
         """
         self._needs = needs
+        self._first_messages = first_messages
         self._is_declared = is_declared
         self._recoverable = promises.recoverable
         self._segment = -1
         self._shown = _Shown(needs)
         self._judged: list[tuple[Need, Status]] = []
 
-    def see(self, step: Step) -> None:
+    def see(self, step: Step, fates: FateTracker | None = None) -> None:
+        """Judge the needs of a request; fates are not looked at."""
         if step.request.segment != self._segment:
             self._segment = step.request.segment
             self._shown = _Shown(self._needs)
@@ -116,13 +128,15 @@ class NeedScorer:
             placebo_fraction=self._needs.placebo_fraction,
         )
 
-    def details(self, first_messages: Mapping[int, int] | None = None) -> dict[str, Any]:
-        """Return a row per need.
+    def columns(self) -> dict[str, Any]:
+        return asdict(self.summary())
 
-        Args:
-            first_messages: Request index -> index of the first message of its segment. If given,
-                each row also has the needed text and the message that brought it last.
-        """
+    def sections(self) -> dict[str, Any]:
+        return {"needs": self.details()}
+
+    def details(self) -> dict[str, Any]:
+        """Return a row per need."""
+        first_messages = self._first_messages
         columns = ["digest", "class", "kind", "request", "gap", "status"]
         rows: list[list[Any]] = []
         for need, status in self._judged:

@@ -30,7 +30,8 @@ from evals.needs import find_needs
 from evals.prepare import Prepared, prepare
 from evals.references import EXTRACTOR_VERSION
 from evals.results import ROW_VERSION, Row, RunFolder, cell_id_of
-from evals.scoring import Material, score
+from evals.scorers import Material
+from evals.scoring import score
 from evals.settings import Setting, bind, resolved_parameters
 from evals.transcripts import Transcript
 

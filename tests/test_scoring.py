@@ -15,7 +15,9 @@ from evals.foreign import load_foreign
 from evals.needs import find_needs
 from evals.prepare import prepare
 from evals.results import Row
-from evals.scoring import MAX_VIOLATIONS_KEPT, Material, score
+from evals.safety import MAX_VIOLATIONS_KEPT
+from evals.scorers import Material
+from evals.scoring import score
 from evals.settings import Setting, bind
 from evals.transcripts import RecordedRequest, Segment, Transcript
 from tests.needs_cases import in_segments, prepared, result, says, steps, user

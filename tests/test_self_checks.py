@@ -12,7 +12,8 @@ from evals.loading import load_bundled
 from evals.needs import find_needs
 from evals.prepare import prepare
 from evals.results import ENGAGED_FRACTION
-from evals.scoring import Material, score
+from evals.scorers import Material
+from evals.scoring import score
 from evals.settings import Setting, bind
 from evals.synthetic import generate
 

@@ -16,7 +16,8 @@ from evals.common_names import is_common_name
 from evals.facts import find_facts
 from evals.needs import find_needs
 from evals.prepare import prepare
-from evals.scoring import Material, score
+from evals.scorers import Material
+from evals.scoring import score
 from evals.settings import Setting, bind
 from evals.synthetic import generate
 from evals.transcripts import Transcript

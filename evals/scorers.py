@@ -1,0 +1,66 @@
+"""What a family of numbers looks like: it sees every step of a cell, then gives its columns.
+
+A new metric is one class here or in a file of its own, one line in `evals.scoring.scorers_of`, its
+columns in `evals.results.Row` and their definitions in `evals.metrics`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from compaction.strategy import Strategy
+from evals.facts import FactSet
+from evals.fates import FateTracker
+from evals.foreign import ForeignStrategy
+from evals.needs import NeedSet
+from evals.prepare import Prepared
+from evals.replay import Step
+
+
+@dataclass(frozen=True)
+class Material:
+    """A transcript with everything that all settings share."""
+
+    prepared: Prepared
+    needs: NeedSet
+    facts: FactSet
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a scorer may know before the first step."""
+
+    material: Material
+    strategy: Strategy
+    show_text: bool = False
+    """Write conversation text into the sidecar, not digests."""
+
+    @property
+    def is_foreign(self) -> bool:
+        return isinstance(self.strategy, ForeignStrategy)
+
+    @cached_property
+    def first_messages(self) -> Mapping[int, int]:
+        """Request index -> index in the transcript of the first message of its segment."""
+        return {
+            request.index: segment.first_message
+            for segment in self.material.prepared.segments
+            for request in segment.requests
+        }
+
+
+class Scorer(Protocol):
+    """One family of numbers of one cell."""
+
+    def see(self, step: Step, fates: FateTracker) -> None:
+        """Take in one request; `fates` already knows the step's view."""
+        ...
+
+    def columns(self) -> Mapping[str, Any]:
+        """Return columns of `evals.results.Row`."""
+        ...
+
+    def sections(self) -> Mapping[str, Any]:
+        """Return what the cell's sidecar holds of it: JSON by top-level key."""
+        ...
