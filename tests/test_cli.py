@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evals.cli import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, app, main
+from evals.cli import app, main
+from evals.commands.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
 from tests.run_cases import write_chats, write_code
 
 COMMANDS = sorted(command.name or command.callback.__name__ for command in app.registered_commands)

@@ -1,0 +1,36 @@
+"""`report`: the page, the Markdown and the table again, from a run folder."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+) -> None:
+    """Write report.html and report.md again and print the table.
+
+    Example: compaction-evals report compaction-runs/bundled
+    """
+    write_reports(run_folder)
+
+
+def write_reports(path: Path, *, show_faults: bool = True) -> None:
+    """Write `report.html` and `report.md` into a run folder and print the table.
+
+    Args:
+        path: The run folder.
+        show_faults: Print failed cells and broken rules below the table.
+    """
+    from rich.console import Console
+
+    from reports import page, tables
+    from reports.frames import load
+
+    run_frames = load(path)
+    (path / "report.md").write_text(tables.markdown(run_frames), encoding="utf-8")
+    (path / "report.html").write_text(page.html(run_frames), encoding="utf-8")
+    console = Console()
+    console.print(tables.terminal(run_frames, width=console.width, show_faults=show_faults))
+    console.print(f"report: {path / 'report.html'}", markup=False, highlight=False)
