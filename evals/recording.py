@@ -5,54 +5,28 @@ scenario gives the same bytes on the same Python version.
 """
 
 import argparse
+import base64
 import hashlib
-import json
+import mimetypes
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from compaction.errors import CompactionError, TranscriptError
+from compaction.agent_tools import Tool, Toolbox, result_message
+from compaction.errors import CompactionError
 from compaction.llm import ModelCall, OpenAIChat
-from compaction.messages import Message
+from compaction.messages import Message, Part
 from compaction.tokens import TiktokenCounter
 from evals.cassettes import recorder
-from evals.scratch_tools import ScratchTools, tool_schemas
-from evals.scripted_endpoint import Reply, quarter_of_chars, serve_script
-
-Json = dict[str, Any]
-USER_PAUSE_SECONDS = 240
-OUTPUT_TOKENS_PER_SECOND = 40
-
-
-class ScenarioError(TranscriptError):
-    """A scenario file that cannot be recorded; the text names the file and the step."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What the user says before a request (if anything), and what the agent answers."""
-
-    user: str | None
-    reply: Reply
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """A conversation to record and the project it happens in."""
-
-    name: str
-    model: str
-    created: int
-    system: str
-    project: Path
-    generator: Path | None
-    """A Python script that is run once in the scratch folder, before the first request."""
-    steps: tuple[Step, ...]
+from evals.scenario_tools import own_tools
+from evals.scenarios import Scenario, ScenarioError, UserTurn, load_scenario
+from evals.scratch_tools import scratch_tools
+from evals.scripted_endpoint import quarter_of_chars, serve_script
 
 
 class Recorded(NamedTuple):
@@ -62,65 +36,6 @@ class Recorded(NamedTuple):
     sha256: str
     """Of the cassette file."""
     requests: int
-
-
-def load_scenario(path: Path) -> Scenario:
-    """Read a scenario file; its `project` and `generator` are relative to the file.
-
-    Raises:
-        ScenarioError: not a scenario, or a step that is neither `user` nor `say` nor `calls`.
-    """
-    import yaml
-
-    try:
-        data = yaml.safe_load(path.read_text("utf-8"))
-        generator = path.parent / data["generator"] if "generator" in data else None
-        return Scenario(
-            name=data["name"],
-            model=data["model"],
-            created=data["created"],
-            system=data["system"],
-            project=path.parent / data["project"],
-            generator=generator,
-            steps=tuple(_steps(data["steps"])),
-        )
-    except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError) as error:
-        problem = " ".join(str(error).split())
-        raise ScenarioError(f"{path}: not a scenario ({problem}); see {__doc__}") from error
-
-
-def _steps(rows: Sequence[Json]) -> Iterator[Step]:
-    user: str | None = None
-    index = 0
-    for row in rows:
-        unknown = set(row) - {"user", "say", "calls"}
-        if unknown or not row:
-            raise ValueError(f"step {index}: unknown keys {sorted(unknown)}")
-        if "user" in row:
-            user = row["user"].strip()
-            continue
-        calls = tuple(_call(index, k, call) for k, call in enumerate(row.get("calls", ())))
-        text = row["say"].strip() if "say" in row else None
-        yield Step(user, Reply(text, calls, _elapsed_seconds(text, calls, user)))
-        user, index = None, index + 1
-    if user is not None:
-        raise ValueError("the last user message has no answer")
-
-
-def _call(index: int, position: int, call: Json) -> Json:
-    ((name, arguments),) = call.items()
-    seed = f"{index}.{position}.{name}"
-    return {
-        "id": f"call_{hashlib.sha256(seed.encode()).hexdigest()[:24]}",
-        "type": "function",
-        "function": {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)},
-    }
-
-
-def _elapsed_seconds(text: str | None, calls: Sequence[Json], user: str | None) -> int:
-    chars = len(text or "") + sum(len(call["function"]["arguments"]) for call in calls)
-    pause = USER_PAUSE_SECONDS if user else 0
-    return pause + 3 + quarter_of_chars("x" * chars) // OUTPUT_TOKENS_PER_SECOND
 
 
 def record_scenario(
@@ -143,7 +58,7 @@ def record_scenario(
     ):
         root = Path(scratch).resolve() / scenario.project.resolve().parent.name
         _prepare(scenario, root)
-        _converse(scenario, ScratchTools(root), endpoint.base_url)
+        _converse(scenario, root, endpoint.base_url)
     digest = hashlib.sha256(cassette.read_bytes()).hexdigest()
     return Recorded(cassette, digest, len(scenario.steps))
 
@@ -158,18 +73,62 @@ def _prepare(scenario: Scenario, root: Path) -> None:
         raise ScenarioError(f"{scenario.generator}: failed; {done.stderr.strip()[-300:]}")
 
 
-def _converse(scenario: Scenario, tools: ScratchTools, base_url: str) -> None:
+def tools_at(scenario: Scenario, root: Path) -> list[Tool]:
+    """Return what the scenario offers its agent: scratch tools first, then its own.
+
+    Raises:
+        ScenarioError: an unknown scratch tool, or two tools of one name.
+    """
+    builtin = {tool.name: tool for tool in scratch_tools(root)}
+    wanted = builtin.keys() if scenario.builtin_tools is None else scenario.builtin_tools
+    unknown = sorted(set(wanted) - builtin.keys())
+    if unknown:
+        names = ", ".join(builtin)
+        raise ScenarioError(f"builtin_tools: no {', '.join(unknown)}; there are {names}")
+    own = own_tools(scenario.tools, root) if scenario.tools else []
+    twice = sorted({tool.name for tool in own} & set(wanted))
+    if twice:
+        raise ScenarioError(f"{scenario.tools}: {', '.join(twice)} is a scratch tool too; rename")
+    return [tool for name, tool in builtin.items() if name in wanted] + own
+
+
+def user_message(turn: UserTurn, root: Path) -> Message:
+    """Return the message of a user turn, its images as data URIs.
+
+    Raises:
+        ScenarioError: an image is not in the scratch folder.
+    """
+    if not turn.images:
+        return Message("user", turn.text)
+    images = [Part.from_openai(_image(root / name, name)) for name in turn.images]
+    return Message("user", (Part.of_text(turn.text), *images))
+
+
+def _image(path: Path, name: str) -> dict[str, object]:
+    kind = mimetypes.guess_type(name)[0]
+    if kind is None or not kind.startswith("image/"):
+        raise ScenarioError(f"{name}: not the name of an image")
+    try:
+        data = base64.b64encode(path.read_bytes()).decode("ascii")
+    except OSError as error:
+        raise ScenarioError(f"{name}: no such image in the scratch folder") from error
+    url = f"data:{kind};base64,{data}"
+    return {"type": "image_url", "image_url": {"url": url, "detail": "auto"}}
+
+
+def _converse(scenario: Scenario, root: Path, base_url: str) -> None:
     model = OpenAIChat(scenario.model, base_url=base_url, max_retries=0, temperature=0.0)
-    schemas = tuple(tool_schemas())
+    toolbox = Toolbox(tools_at(scenario, root))
+    schemas = toolbox.schemas()
     messages = [Message("system", scenario.system.strip())]
     for step in scenario.steps:
         if step.user is not None:
-            messages.append(Message("user", step.user))
+            messages.append(user_message(step.user, root))
         reply = model.complete(ModelCall(tuple(messages), purpose="agent", tools=schemas))
         messages.append(reply.as_message())
         for call in reply.tool_calls:
-            result = tools.call(call.name, json.loads(call.arguments))
-            messages.append(Message("tool", result, tool_call_id=call.call_id))
+            text = toolbox.call(call).text.replace(f"{root.parent}{os.sep}", "")
+            messages.append(result_message(call, text))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

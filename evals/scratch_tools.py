@@ -10,12 +10,12 @@ import shlex
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-Json = dict[str, Any]
+from compaction.agent_tools import Tool
+
 MAX_MATCHES = 300
 TIMEOUT_SECONDS = 120
 _TIMINGS = re.compile(r" in \d+\.\d+s\b")
@@ -27,27 +27,9 @@ class ToolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ScratchTools:
-    """The tools by name, all confined to `root`."""
+    """The tools, all confined to `root`."""
 
     root: Path
-
-    def call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Run one tool and return its text; a failure is text that starts with `error:`."""
-        tools: dict[str, Callable[..., str]] = {
-            "list_files": self.list_files,
-            "read_file": self.read_file,
-            "grep": self.grep,
-            "edit_file": self.edit_file,
-            "write_file": self.write_file,
-            "run_tests": self.run_tests,
-            "run_command": self.run_command,
-        }
-        try:
-            if name not in tools:
-                raise ToolError(f"no tool named {name!r}; there are {', '.join(tools)}")
-            return tools[name](**arguments)
-        except (ToolError, TypeError) as error:
-            return f"error: {error}"
 
     def list_files(self, path: str = ".") -> str:
         folder = self._inside(path)
@@ -75,7 +57,7 @@ class ScratchTools:
         found = [
             f"{self._name(file)}:{number}:{line}"
             for file in files
-            for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
+            for number, line in enumerate(_lines(file), 1)
             if wanted.search(line)
         ]
         more = [f"... {len(found) - MAX_MATCHES} more matches"] if len(found) > MAX_MATCHES else []
@@ -147,41 +129,50 @@ class ScratchTools:
         return file.read_text("utf-8")
 
 
-def tool_schemas() -> list[Json]:
-    """Return the Chat Completions `tools` of these functions."""
+def _lines(file: Path) -> list[str]:
+    """Return the lines of a file that is text; none of an image or another binary file."""
+    try:
+        return file.read_text("utf-8").splitlines()
+    except UnicodeDecodeError:
+        return []
+
+
+def scratch_tools(root: Path) -> list[Tool]:
+    """Return the tools at work in one folder."""
+    at = ScratchTools(root)
     return [
-        _schema("list_files", "List all files below a directory with sizes in bytes.", path=False),
-        _schema(
-            "read_file",
+        _tool(at.list_files, "List all files below a directory with sizes in bytes.", path=False),
+        _tool(
+            at.read_file,
             "Return the text of a file, or `limit` lines from the 1-based line `offset` on.",
             path=True,
             offset=False,
             limit=False,
         ),
-        _schema(
-            "grep",
+        _tool(
+            at.grep,
             "Search files below a path for a regular expression; answers path:line:text.",
             pattern=True,
             path=False,
         ),
-        _schema(
-            "edit_file",
+        _tool(
+            at.edit_file,
             "Replace old_string, which must occur exactly once in the file, by new_string.",
             path=True,
             old_string=True,
             new_string=True,
         ),
-        _schema("write_file", "Create or replace a file.", path=True, content=True),
-        _schema(
-            "run_tests",
+        _tool(at.write_file, "Create or replace a file.", path=True, content=True),
+        _tool(
+            at.run_tests,
             "Run the unittest suite verbosely, or only a dotted target such as tests.test_fx.",
             target=False,
         ),
-        _schema("run_command", "Run `python ...` in the project folder.", command=True),
+        _tool(at.run_command, "Run `python ...` in the project folder.", command=True),
     ]
 
 
-def _schema(name: str, description: str, **parameters: bool) -> Json:
+def _tool(run: Callable[..., str], description: str, **parameters: bool) -> Tool:
     kinds = {"offset": "integer", "limit": "integer"}
     schema = {
         "type": "object",
@@ -189,5 +180,4 @@ def _schema(name: str, description: str, **parameters: bool) -> Json:
         "required": [key for key, required in parameters.items() if required],
         "additionalProperties": False,
     }
-    function = {"name": name, "description": description, "parameters": schema}
-    return {"type": "function", "function": function}
+    return Tool(name=run.__name__, description=description, run=run, parameters=schema)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
+from compaction.image_tokens import image_tokens
+
 Json = dict[str, Any]
 MESSAGE_OVERHEAD_TOKENS = 4
 CACHE_STEP_TOKENS = 128
@@ -108,12 +110,17 @@ class ScriptedEndpoint:
 
     def _message_tokens(self, message: Json) -> int:
         content, calls = message.get("content"), message.get("tool_calls")
-        text = content if isinstance(content, str) else _dumps(content) if content else ""
-        total = MESSAGE_OVERHEAD_TOKENS + self._size_tokens(text)
+        parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
+        total = MESSAGE_OVERHEAD_TOKENS + sum(self._part_tokens(part) for part in parts)
         for call in calls or ():
             function = call["function"]
             total += self._size_tokens(function["name"]) + self._size_tokens(function["arguments"])
         return total
+
+    def _part_tokens(self, part: Json) -> int:
+        if part["type"] == "image_url":
+            return image_tokens(part)
+        return self._size_tokens(part["text"] if part["type"] == "text" else _dumps(part))
 
     def _size_tokens(self, text: str) -> int:
         if text not in self._sizes_tokens:

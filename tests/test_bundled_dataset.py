@@ -9,7 +9,8 @@ import pytest
 from compaction.llm import ModelCall, OpenAIChat
 from compaction.messages import Message
 from evals.cassettes import load_cassette, recorder
-from evals.recording import load_scenario, record_scenario
+from evals.recording import record_scenario
+from evals.scenarios import load_scenario
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "datasets" / "settlement-incident"
