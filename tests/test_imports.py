@@ -19,6 +19,7 @@ ALLOWED_PLACES = {
     "genai_prices": ("evals.cost",),
     "hypothesis": ("compaction.contract.generators", "compaction.contract.machine"),
     "jinja2": ("reports.",),
+    "numpy": ("evals.stats", "evals.oracle"),
     "openai": ("compaction.llm",),
     "pandas": ("reports.",),
     "pydantic": ("compaction.", "evals."),

@@ -1,0 +1,304 @@
+"""Statistics of paired evaluations: intervals, paired tests, verdicts, power.
+
+The unit is the transcript; transcripts of one session (sub-agents, forks) are one cluster, drawn
+and flipped together. On a fixed corpus a deterministic strategy has exact numbers: every interval
+here is about the sampling of sessions. Definitions: DESIGN section 10.
+
+Sources: Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapters 13 and 14; Miller,
+Adding Error Bars to Evals (2024), https://arxiv.org/abs/2411.00640, for clusters and pairing.
+"""
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from compaction.errors import CompactionError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MIN_CLUSTERS: Final = 10
+"""Below this the values of the transcripts are shown and no claim is made. DESIGN section 10."""
+MIN_CLUSTERS_BCA: Final = 20
+"""From here on the bootstrap is BCa, below it percentile: BCa's acceleration is a third moment."""
+DRAWS: Final = 10_000
+SEED: Final = 20_240_917
+MAX_EXACT_CLUSTERS: Final = 13
+"""2 ** 13 sign patterns are fewer than `DRAWS`: all are looked at."""
+TIE: Final = 1e-9
+"""Differences of metrics up to this are rounding."""
+
+Method = Literal["BCa bootstrap", "percentile bootstrap", "t"]
+Verdict = Literal["non-inferior", "inferior", "inconclusive", "not supported"]
+
+
+class StatisticsError(CompactionError):
+    """A statistic was asked of numbers that cannot give it."""
+
+
+class Interval(NamedTuple):
+    low: float
+    high: float
+    level: float
+    """Between 0 and 1."""
+    method: Method
+
+
+@dataclass(frozen=True, slots=True)
+class Clustered:
+    """One value per transcript, added up by cluster: all that resampling needs."""
+
+    sums: "NDArray"
+    """Of the values (numerators, for a ratio), per cluster."""
+    weights: "NDArray"
+    """Transcripts per cluster (denominators, for a ratio)."""
+
+    @property
+    def n_clusters(self) -> int:
+        return len(self.sums)
+
+    @property
+    def mean(self) -> float:
+        """Mean over transcripts, or the ratio of the sums."""
+        return float(self.sums.sum() / self.weights.sum())
+
+
+def clustered(
+    values: Sequence[float],
+    clusters: Sequence[Hashable],
+    weights: Sequence[float] | None = None,
+) -> Clustered:
+    """Add values up by cluster, clusters in the order of their first transcript.
+
+    Args:
+        values: One per transcript.
+        clusters: The cluster of each.
+        weights: Denominators of a ratio of sums; 1 each for a mean.
+
+    Raises:
+        StatisticsError: no values, unequal lengths, a value that is no number, or weights that
+            do not add up to more than 0.
+    """
+    import numpy as np
+
+    if len(values) == 0:
+        raise StatisticsError("no values")
+    given = [1.0] * len(values) if weights is None else weights
+    if not len(values) == len(clusters) == len(given):
+        raise StatisticsError(
+            f"{len(values)} values, {len(clusters)} clusters and {len(given)} weights: "
+            "there must be one each for every transcript"
+        )
+    numbers: dict[Hashable, int] = {}
+    places = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
+    sums = np.bincount(places, weights=np.asarray(values, dtype=float))
+    totals = np.bincount(places, weights=np.asarray(given, dtype=float))
+    if not (np.isfinite(sums).all() and np.isfinite(totals).all()):
+        raise StatisticsError("values must be finite; leave out what was not measured")
+    if totals.min() < 0 or totals.sum() <= 0:
+        raise StatisticsError("weights must be >= 0 and not all 0")
+    return Clustered(sums, totals)
+
+
+def bootstrap_interval(data: Clustered, *, level: float = 0.95) -> Interval | None:
+    """Return the cluster bootstrap interval of the mean (or ratio of sums).
+
+    `DRAWS` draws of whole clusters with a fixed seed; BCa from `MIN_CLUSTERS_BCA` clusters on,
+    percentile below.
+
+    Returns:
+        None for fewer than `MIN_CLUSTERS` clusters: too few for a claim.
+    """
+    if data.n_clusters < MIN_CLUSTERS:
+        return None
+    if _is_constant(data):
+        method: Method = _method(data.n_clusters)
+        return Interval(data.mean, data.mean, level, method)
+    from scipy import stats
+
+    method = _method(data.n_clusters)
+    has_equal_weights = bool((data.weights == data.weights[0]).all())
+    scale = data.n_clusters / data.weights.sum()
+    with warnings.catch_warnings():
+        # A draw of clusters whose weights are all 0 has no ratio.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        found = stats.bootstrap(
+            (data.sums * scale,) if has_equal_weights else (data.sums, data.weights),
+            _mean if has_equal_weights else _ratio,
+            paired=not has_equal_weights,
+            n_resamples=DRAWS,
+            batch=1_000,
+            vectorized=True,
+            confidence_level=level,
+            method="BCa" if method == "BCa bootstrap" else "percentile",
+            rng=_generator(),
+        ).confidence_interval
+    return Interval(float(found.low), float(found.high), level, method)
+
+
+def t_interval(data: Clustered, *, level: float = 0.95) -> Interval | None:
+    """Return Student's interval of the mean of the cluster means; for few clusters, to look at.
+
+    Returns:
+        None for fewer than 2 clusters.
+    """
+    if data.n_clusters < 2:
+        return None
+    means = data.sums / data.weights
+    if float(means.std()) <= TIE:
+        return Interval(float(means.mean()), float(means.mean()), level, "t")
+    from scipy import stats
+
+    found = stats.ttest_1samp(means, 0.0).confidence_interval(confidence_level=level)
+    return Interval(float(found.low), float(found.high), level, "t")
+
+
+def sign_flip_p(differences: Clustered) -> float:
+    """Return the two-sided p of "no difference" by flipping the sign of each cluster's sum.
+
+    Exact up to `MAX_EXACT_CLUSTERS` clusters, else `DRAWS` random flips with a fixed seed; a p of
+    random flips is at least 1 / (DRAWS + 1).
+    """
+    if float(abs(differences.sums).max()) <= TIE:
+        return 1.0
+    if differences.n_clusters == 1:
+        return 1.0  # both signs are as far from zero
+    from scipy import stats
+
+    is_exact = differences.n_clusters <= MAX_EXACT_CLUSTERS
+    found = stats.permutation_test(
+        (differences.sums,),
+        _mean,
+        permutation_type="samples",
+        n_resamples=2**differences.n_clusters if is_exact else DRAWS,
+        vectorized=True,
+        batch=1_000,
+        rng=_generator(),
+    )
+    return float(min(1.0, found.pvalue))
+
+
+def mcnemar_p(n_only_first: int, n_only_second: int) -> float:
+    """Return the exact two-sided p that two paired yes/no outcomes are equally frequent.
+
+    Args:
+        n_only_first: Pairs where only the first is true.
+        n_only_second: Pairs where only the second is true.
+
+    Source: McNemar (1947), Psychometrika 12:153, in its exact binomial form.
+    """
+    if n_only_first + n_only_second == 0:
+        return 1.0
+    from scipy import stats
+
+    total = n_only_first + n_only_second
+    return float(stats.binomtest(n_only_first, total, 0.5).pvalue)
+
+
+def proportion_interval(n_true: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
+    """Return the Wilson interval of a share of independent units.
+
+    Source: Wilson (1927), JASA 22:209.
+    """
+    from scipy import stats
+
+    found = stats.binomtest(n_true, n).proportion_ci(level, method="wilson")
+    return float(found.low), float(found.high)
+
+
+def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+    """Return p adjusted for looking at all of them: the family-wise error stays at the level.
+
+    Source: Holm (1979), Scandinavian Journal of Statistics 6:65.
+    """
+    adjusted: dict[str, float] = {}
+    highest = 0.0
+    ordered = sorted(p_values.items(), key=lambda item: item[1])
+    for rank, (name, p) in enumerate(ordered):
+        highest = max(highest, min(1.0, (len(ordered) - rank) * p))
+        adjusted[name] = highest
+    return {name: adjusted[name] for name in p_values}
+
+
+def verdict_of(differences: Clustered, *, margin: float) -> Verdict:
+    """Say whether the first is worse than the second by more than a margin set beforehand.
+
+    Non-inferior if the two-sided 90 % interval of the difference (higher is better) lies above
+    minus the margin, inferior if it lies below; both are one-sided tests at 5 %.
+
+    Returns:
+        "not supported" for fewer than `MIN_CLUSTERS` clusters.
+
+    Source: Piaggio and others, CONSORT for non-inferiority trials (2012), JAMA 308:2594.
+    """
+    interval = bootstrap_interval(differences, level=0.9)
+    if interval is None:
+        return "not supported"
+    if interval.low > -margin or (margin == 0 and interval.low >= 0):
+        return "non-inferior"
+    return "inferior" if interval.high < -margin else "inconclusive"
+
+
+def minimum_detectable_effect(
+    differences: Clustered, *, alpha: float = 0.05, power: float = 0.8
+) -> float | None:
+    """Return the smallest true difference that a one-sided test of this corpus would find.
+
+    (z(1 - alpha) + z(power)) * standard deviation of the cluster means / sqrt(n clusters).
+
+    Returns:
+        None for fewer than 2 clusters.
+
+    Source: Miller (2024), section 5.
+    """
+    if differences.n_clusters < 2:
+        return None
+    spread = float((differences.sums / differences.weights).std(ddof=1))
+    return float(_z_sum(alpha, power) * spread / differences.n_clusters**0.5)
+
+
+def sessions_needed(
+    spread: float, margin: float, *, alpha: float = 0.05, power: float = 0.8
+) -> int:
+    """Return how many sessions a one-sided test at this margin takes.
+
+    Args:
+        spread: Standard deviation of the difference between sessions.
+        margin: In the same unit; above 0.
+        alpha: Chance of a wrong "yes".
+        power: Chance of a right one.
+    """
+    if margin <= 0:
+        raise StatisticsError(f"margin must be > 0, got {margin}")
+    exact = (_z_sum(alpha, power) * spread / margin) ** 2
+    return max(2, -int(-exact // 1))
+
+
+def _z_sum(alpha: float, power: float) -> float:
+    from scipy import stats
+
+    return float(stats.norm.ppf(1 - alpha) + stats.norm.ppf(power))
+
+
+def _mean(values: "NDArray", axis: int = -1) -> "NDArray":
+    return values.mean(axis=axis)  # type: ignore[no-any-return]  # numpy's stubs say Any
+
+
+def _ratio(sums: "NDArray", weights: "NDArray", axis: int = -1) -> "NDArray":
+    return sums.sum(axis=axis) / weights.sum(axis=axis)  # type: ignore[no-any-return]  # as above
+
+
+def _is_constant(data: Clustered) -> bool:
+    return bool((abs(data.sums - data.mean * data.weights) <= TIE * data.weights).all())
+
+
+def _method(n_clusters: int) -> Method:
+    return "BCa bootstrap" if n_clusters >= MIN_CLUSTERS_BCA else "percentile bootstrap"
+
+
+def _generator() -> "np.random.Generator":
+    import numpy as np
+
+    return np.random.default_rng(SEED)
