@@ -8,7 +8,6 @@ Sources: Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapters
 Adding Error Bars to Evals (2024), https://arxiv.org/abs/2411.00640, for clusters and pairing.
 """
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
@@ -18,6 +17,8 @@ from compaction.errors import CompactionError
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 MIN_CLUSTERS: Final = 10
 """Below this the values of the transcripts are shown and no claim is made. DESIGN section 10."""
@@ -50,9 +51,9 @@ class Interval(NamedTuple):
 class Clustered:
     """One value per transcript, added up by cluster: all that resampling needs."""
 
-    sums: "NDArray"
+    sums: "Floats"
     """Of the values (numerators, for a ratio), per cluster."""
-    weights: "NDArray"
+    weights: "Floats"
     """Transcripts per cluster (denominators, for a ratio)."""
 
     @property
@@ -78,8 +79,8 @@ def clustered(
         weights: Denominators of a ratio of sums; 1 each for a mean.
 
     Raises:
-        StatisticsError: no values, unequal lengths, a value that is no number, or weights that
-            do not add up to more than 0.
+        StatisticsError: no values, unequal lengths, a value that is no number, or a cluster
+            without weight.
     """
     import numpy as np
 
@@ -93,12 +94,14 @@ def clustered(
         )
     numbers: dict[Hashable, int] = {}
     places = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
-    sums = np.bincount(places, weights=np.asarray(values, dtype=float))
-    totals = np.bincount(places, weights=np.asarray(given, dtype=float))
+    sums, totals = (
+        np.bincount(places, weights=np.asarray(each, dtype=float)).astype(np.float64)
+        for each in (values, given)
+    )
     if not (np.isfinite(sums).all() and np.isfinite(totals).all()):
         raise StatisticsError("values must be finite; leave out what was not measured")
-    if totals.min() < 0 or totals.sum() <= 0:
-        raise StatisticsError("weights must be >= 0 and not all 0")
+    if totals.min() <= 0:
+        raise StatisticsError("every cluster must weigh more than 0; leave out what is empty")
     return Clustered(sums, totals)
 
 
@@ -120,21 +123,17 @@ def bootstrap_interval(data: Clustered, *, level: float = 0.95) -> Interval | No
 
     method = _method(data.n_clusters)
     has_equal_weights = bool((data.weights == data.weights[0]).all())
-    scale = data.n_clusters / data.weights.sum()
-    with warnings.catch_warnings():
-        # A draw of clusters whose weights are all 0 has no ratio.
-        warnings.simplefilter("ignore", RuntimeWarning)
-        found = stats.bootstrap(
-            (data.sums * scale,) if has_equal_weights else (data.sums, data.weights),
-            _mean if has_equal_weights else _ratio,
-            paired=not has_equal_weights,
-            n_resamples=DRAWS,
-            batch=1_000,
-            vectorized=True,
-            confidence_level=level,
-            method="BCa" if method == "BCa bootstrap" else "percentile",
-            rng=_generator(),
-        ).confidence_interval
+    found = stats.bootstrap(
+        (data.sums / data.weights,) if has_equal_weights else (data.sums, data.weights),
+        _mean if has_equal_weights else _ratio,
+        paired=not has_equal_weights,
+        n_resamples=DRAWS,
+        batch=1_000,
+        vectorized=True,
+        confidence_level=level,
+        method="BCa" if method == "BCa bootstrap" else "percentile",
+        rng=_generator(),
+    ).confidence_interval
     return Interval(float(found.low), float(found.high), level, method)
 
 
@@ -147,12 +146,13 @@ def t_interval(data: Clustered, *, level: float = 0.95) -> Interval | None:
     if data.n_clusters < 2:
         return None
     means = data.sums / data.weights
-    if float(means.std()) <= TIE:
+    if bool(abs(means - means.mean()).max() <= TIE):
         return Interval(float(means.mean()), float(means.mean()), level, "t")
     from scipy import stats
 
-    found = stats.ttest_1samp(means, 0.0).confidence_interval(confidence_level=level)
-    return Interval(float(found.low), float(found.high), level, "t")
+    error = stats.sem(means)
+    low, high = stats.t.interval(level, data.n_clusters - 1, loc=means.mean(), scale=error)
+    return Interval(float(low), float(high), level, "t")
 
 
 def sign_flip_p(differences: Clustered) -> float:
@@ -161,7 +161,7 @@ def sign_flip_p(differences: Clustered) -> float:
     Exact up to `MAX_EXACT_CLUSTERS` clusters, else `DRAWS` random flips with a fixed seed; a p of
     random flips is at least 1 / (DRAWS + 1).
     """
-    if float(abs(differences.sums).max()) <= TIE:
+    if bool((abs(differences.sums) <= TIE).all()):
         return 1.0
     if differences.n_clusters == 1:
         return 1.0  # both signs are as far from zero
@@ -282,12 +282,14 @@ def _z_sum(alpha: float, power: float) -> float:
     return float(stats.norm.ppf(1 - alpha) + stats.norm.ppf(power))
 
 
-def _mean(values: "NDArray", axis: int = -1) -> "NDArray":
-    return values.mean(axis=axis)  # type: ignore[no-any-return]  # numpy's stubs say Any
+def _mean(values: "Floats", axis: int = -1) -> "Floats":
+    mean: Floats = values.mean(axis=axis)
+    return mean
 
 
-def _ratio(sums: "NDArray", weights: "NDArray", axis: int = -1) -> "NDArray":
-    return sums.sum(axis=axis) / weights.sum(axis=axis)  # type: ignore[no-any-return]  # as above
+def _ratio(sums: "Floats", weights: "Floats", axis: int = -1) -> "Floats":
+    ratio: Floats = sums.sum(axis=axis) / weights.sum(axis=axis)
+    return ratio
 
 
 def _is_constant(data: Clustered) -> bool:

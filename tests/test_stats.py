@@ -1,0 +1,300 @@
+"""Numbers worked out by hand, promises on drawn data, and simulations of error rates."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evals.stats import (
+    DRAWS,
+    MIN_CLUSTERS,
+    MIN_CLUSTERS_BCA,
+    StatisticsError,
+    bootstrap_interval,
+    clustered,
+    holm,
+    mcnemar_p,
+    minimum_detectable_effect,
+    proportion_interval,
+    sessions_needed,
+    sign_flip_p,
+    t_interval,
+    verdict_of,
+)
+
+SIMULATIONS = int(os.environ.get("STATS_SIMULATIONS", "300"))
+"""More on demand; CI takes the default."""
+shares = st.floats(0, 1).map(lambda value: round(value, 6))
+
+
+def each_alone(values):
+    return clustered(values, range(len(values)))
+
+
+def test_transcripts_of_a_session_are_one_cluster():
+    data = clustered([1.0, 0.0, 0.5, 0.5], ["a", "b", "a", "c"])
+
+    assert data.n_clusters == 3
+    assert data.sums.tolist() == [1.5, 0.0, 0.5]
+    assert data.weights.tolist() == [2, 1, 1]
+    assert data.mean == 0.5
+
+
+def test_a_ratio_is_of_the_sums_and_not_the_mean_of_ratios():
+    # 10 of 100 and 1 of 1: 11 / 101, where the mean of ratios would be 0.55.
+    data = clustered([10.0, 1.0], ["a", "b"], [100.0, 1.0])
+
+    assert data.mean == pytest.approx(11 / 101)
+
+
+@pytest.mark.parametrize(
+    ("values", "clusters", "weights", "said"),
+    [
+        ([], [], None, "no values"),
+        ([1.0], ["a", "b"], None, "1 values, 2 clusters"),
+        ([math.nan], ["a"], None, "finite"),
+        ([1.0], ["a"], [0.0], "weigh more than 0"),
+    ],
+)
+def test_numbers_that_cannot_give_a_statistic_are_refused(values, clusters, weights, said):
+    with pytest.raises(StatisticsError, match=said):
+        clustered(values, clusters, weights)
+
+
+@given(st.lists(shares, min_size=1, max_size=MIN_CLUSTERS - 1))
+def test_few_sessions_have_no_interval_and_no_verdict(values):
+    assert bootstrap_interval(each_alone(values)) is None
+    assert verdict_of(each_alone(values), margin=0.05) == "not supported"
+
+
+def test_many_transcripts_of_few_sessions_have_no_interval():
+    data = clustered([0.1 * n for n in range(40)], [n % 5 for n in range(40)])
+
+    assert bootstrap_interval(data) is None
+
+
+def test_an_interval_is_within_the_values_and_the_same_every_time():
+    data = each_alone([0.1, 0.9, 0.4, 0.6, 0.5, 0.2, 0.8, 0.3, 0.7, 0.5])
+
+    interval = bootstrap_interval(data)
+
+    assert interval is not None
+    assert 0.1 < interval.low < data.mean < interval.high < 0.9
+    assert interval == bootstrap_interval(data)
+    assert interval.method == "percentile bootstrap"
+
+
+def test_twenty_sessions_get_bca():
+    values = [(n * 7 % 20) / 20 for n in range(MIN_CLUSTERS_BCA)]
+
+    assert bootstrap_interval(each_alone(values)).method == "BCa bootstrap"
+    assert bootstrap_interval(each_alone(values[1:])).method == "percentile bootstrap"
+
+
+def test_equal_values_have_an_interval_without_width():
+    assert bootstrap_interval(each_alone([0.25] * 30))[:2] == (0.25, 0.25)
+    assert t_interval(each_alone([0.25] * 3))[:2] == (0.25, 0.25)
+
+
+def test_a_bootstrap_of_normal_values_is_near_the_normal_interval():
+    values = np.random.default_rng(1).normal(0.5, 0.1, 100)
+
+    low, high = bootstrap_interval(each_alone(values))[:2]
+
+    half = 1.96 * values.std() / 10
+    assert low == pytest.approx(values.mean() - half, abs=0.003)
+    assert high == pytest.approx(values.mean() + half, abs=0.003)
+
+
+def test_copies_of_a_transcript_in_one_session_add_no_certainty():
+    values = [0.1, 0.9, 0.4, 0.6, 0.5, 0.2, 0.8, 0.3, 0.7, 0.5]
+    copied = clustered(values * 4, list(range(10)) * 4)
+
+    assert bootstrap_interval(copied)[:2] == pytest.approx(
+        bootstrap_interval(each_alone(values))[:2]
+    )
+
+
+def test_students_interval_by_hand():
+    # mean 2, standard deviation 1, n = 3: 2 +- 4.302653 / sqrt(3).
+    interval = t_interval(each_alone([1.0, 2.0, 3.0]))
+
+    assert interval.low == pytest.approx(2 - 4.302653 / math.sqrt(3), abs=1e-5)
+    assert interval.high == pytest.approx(2 + 4.302653 / math.sqrt(3), abs=1e-5)
+    assert t_interval(each_alone([1.0])) is None
+
+
+def test_sign_flips_by_hand():
+    # |mean| of +-1 +-2 +-3 is at least 2 for +++ and --- only: 2 of 8.
+    assert sign_flip_p(each_alone([1.0, 2.0, 3.0])) == 0.25
+    # 1 - 2 + 3 = 2; sums of absolute value >= 2: all but +1+2-3 = 0 and -1-2+3 = 0: 6 of 8.
+    assert sign_flip_p(each_alone([1.0, -2.0, 3.0])) == 0.75
+
+
+def test_flips_take_a_session_as_a_whole():
+    alone = each_alone([0.1, 0.2, 0.3, 0.4])
+    together = clustered([0.1, 0.2, 0.3, 0.4], ["a", "a", "b", "b"])
+
+    assert sign_flip_p(alone) == 2 / 16
+    assert sign_flip_p(together) == 2 / 4
+
+
+def test_no_difference_and_one_session_have_a_p_of_one():
+    assert sign_flip_p(each_alone([0.0] * 20)) == 1.0
+    assert sign_flip_p(each_alone([0.4])) == 1.0
+
+
+def test_random_flips_never_give_a_p_of_zero():
+    assert sign_flip_p(each_alone([1.0] * 40)) >= 1 / (DRAWS + 1)
+
+
+@given(st.lists(shares, min_size=2, max_size=8))
+def test_the_order_of_two_settings_does_not_change_the_p(values):
+    assert sign_flip_p(each_alone(values)) == pytest.approx(
+        sign_flip_p(each_alone([-v for v in values]))
+    )
+
+
+def test_mcnemar_by_hand():
+    # 1 of 6 discordant pairs: 2 * (1 + 6) / 64.
+    assert mcnemar_p(1, 5) == pytest.approx(14 / 64)
+    assert mcnemar_p(5, 1) == pytest.approx(14 / 64)
+    assert mcnemar_p(0, 0) == 1.0
+
+
+def test_wilson_interval_against_a_published_example():
+    # https://www.itl.nist.gov/div898/handbook/prc/section2/prc241.htm: 4 of 20, the formula there
+    # with z = 1.959964 gives 0.0807 to 0.4160.
+    low, high = proportion_interval(4, 20)
+
+    assert (low, high) == (pytest.approx(0.0807, abs=1e-4), pytest.approx(0.4160, abs=1e-4))
+
+
+def test_holm_by_hand():
+    # 0.01 * 4, 0.02 * 3, then 0.03 * 2 = 0.06 (as high as before), 0.9.
+    found = holm({"d": 0.9, "b": 0.02, "a": 0.01, "c": 0.03})
+
+    assert found == {
+        "d": pytest.approx(0.9),
+        "b": pytest.approx(0.06),
+        "a": pytest.approx(0.04),
+        "c": pytest.approx(0.06),
+    }
+    assert list(found) == ["d", "b", "a", "c"]
+
+
+@given(st.dictionaries(st.text(max_size=3), st.floats(0, 1), max_size=8))
+def test_holm_never_lowers_a_p_and_keeps_their_order(p_values):
+    adjusted = holm(p_values)
+
+    assert all(p <= adjusted[name] <= 1 for name, p in p_values.items())
+    ordered = sorted(p_values, key=p_values.__getitem__)
+    assert [adjusted[name] for name in ordered] == sorted(adjusted.values())
+
+
+@pytest.mark.parametrize(
+    ("shift", "margin", "verdict"),
+    [
+        (0.0, 0.05, "non-inferior"),
+        (-0.02, 0.05, "non-inferior"),
+        (-0.2, 0.05, "inferior"),
+        (-0.05, 0.05, "inconclusive"),
+        (0.0, 0.0, "inconclusive"),
+        (0.2, 0.0, "non-inferior"),
+    ],
+)
+def test_verdicts(shift, margin, verdict):
+    noise = [0.03 * math.sin(n) for n in range(24)]
+
+    assert verdict_of(each_alone([shift + n for n in noise]), margin=margin) == verdict
+
+
+def test_no_difference_at_all_is_not_inferior_even_without_margin():
+    assert verdict_of(each_alone([0.0] * 12), margin=0.0) == "non-inferior"
+
+
+def test_sessions_needed_against_a_published_example():
+    # (1.6449 + 0.8416) ** 2 * 0.15 ** 2 / 0.05 ** 2 = 55.6, and for 0.30: 222.6.
+    assert sessions_needed(0.15, 0.05) == 56
+    assert sessions_needed(0.30, 0.05) == 223
+    with pytest.raises(StatisticsError, match="margin must be > 0"):
+        sessions_needed(0.15, 0.0)
+
+
+def test_the_minimum_detectable_effect_is_the_margin_that_needs_this_many_sessions():
+    # Differences +-d have a standard deviation of d * sqrt(n / (n - 1)).
+    differences = each_alone([0.1, -0.1] * 32)
+
+    spread = 0.1 * math.sqrt(64 / 63)
+    effect = minimum_detectable_effect(differences)
+
+    assert effect == pytest.approx((1.644854 + 0.841621) * spread / 8, abs=1e-6)
+    assert sessions_needed(spread, effect * 1.0001) == 64
+    assert minimum_detectable_effect(each_alone([0.1])) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [20, 50])
+@pytest.mark.parametrize("shape", ["beta", "clustered", "ratio"])
+def test_coverage_of_the_bootstrap_interval_is_90_to_97_percent(n, shape):
+    generator = np.random.default_rng([n, len(shape)])
+    covered = 0
+    for _ in range(SIMULATIONS):
+        data, truth = _sample(generator, n, shape)
+        low, high = bootstrap_interval(data)[:2]
+        covered += low <= truth <= high
+
+    assert 0.90 <= covered / SIMULATIONS <= 0.97, covered
+
+
+def _sample(generator, n, shape):
+    if shape == "beta":  # like reach: many near 1, few low
+        return each_alone(generator.beta(4, 1.5, n)), 4 / 5.5
+    if shape == "clustered":  # one to three transcripts a session, alike within it
+        sizes = generator.integers(1, 4, n)
+        of_session = generator.beta(4, 1.5, n)
+        noise = generator.normal(0, 0.02, sizes.sum())
+        return clustered(np.repeat(of_session, sizes) + noise, np.repeat(range(n), sizes)), 4 / 5.5
+    # tokens after over tokens before: sizes spread over orders of magnitude, savings with them
+    before = generator.lognormal(10, 0.6, n)
+    return clustered(before * generator.beta(3, 3, n), range(n), before), 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [12, 40])
+def test_the_paired_test_finds_a_difference_that_is_not_there_in_at_most_6_percent(n):
+    generator = np.random.default_rng(n)
+    draws = max(SIMULATIONS, 1_000)  # of 300 the standard error alone is 1.3 points
+    false_alarms = sum(
+        sign_flip_p(each_alone(generator.beta(4, 1.5, n) - generator.beta(4, 1.5, n))) <= 0.05
+        for _ in range(draws)
+    )
+
+    assert false_alarms / draws <= 0.06, false_alarms
+
+
+@pytest.mark.slow
+def test_non_inferiority_is_claimed_in_at_most_8_percent_at_the_margin_itself():
+    generator = np.random.default_rng(3)
+    claims = sum(
+        verdict_of(each_alone(generator.normal(-0.05, 0.1, 30)), margin=0.05) == "non-inferior"
+        for _ in range(SIMULATIONS)
+    )
+
+    assert claims / SIMULATIONS <= 0.08, claims
+
+
+@pytest.mark.slow
+def test_a_difference_of_the_minimum_detectable_effect_is_found_four_times_of_five():
+    generator = np.random.default_rng(4)
+    found = 0
+    for _ in range(SIMULATIONS):
+        differences = each_alone(generator.normal(0.0, 0.1, 40))
+        effect = minimum_detectable_effect(each_alone(generator.normal(0.0, 0.1, 40)))
+        shifted = each_alone(differences.sums - effect)
+        found += sign_flip_p(shifted) / 2 <= 0.05 and shifted.mean < 0
+
+    assert 0.7 <= found / SIMULATIONS <= 0.9, found
