@@ -165,6 +165,7 @@ def sign_flip_p(differences: Clustered) -> float:
         return 1.0
     if differences.n_clusters == 1:
         return 1.0  # both signs are as far from zero
+    import numpy as np
     from scipy import stats
 
     is_exact = differences.n_clusters <= MAX_EXACT_CLUSTERS
@@ -177,7 +178,7 @@ def sign_flip_p(differences: Clustered) -> float:
         batch=1_000,
         rng=_generator(),
     )
-    return float(min(1.0, found.pvalue))
+    return min(1.0, float(np.asarray(found.pvalue)))
 
 
 def mcnemar_p(n_only_first: int, n_only_second: int) -> float:
