@@ -4,39 +4,25 @@ Looks again only at the entries that changed since the request before; a recover
 whose reference was found in what the compactor gave back for a handle, never assumed.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from statistics import fmean
 from typing import Any, Final, Literal
 
-from compaction.history import Entries, Entry, History, exchanged
-from compaction.messages import Message
-from compaction.pairing import Pairing
 from compaction.strategy import Promises
 from evals.fates import FateTracker
-from evals.message_text import held_text
 from evals.needs import Need, NeedSet
 from evals.quotes import holds_quote
-from evals.references import Reference, extract_references, lines_with, matches
+from evals.references import extract_references, matches
 from evals.replay import Step
-from evals.wording import informative
+from evals.shown import Shown
 
 Status = Literal[
     "visible_source", "restated", "recoverable", "mentioned", "regenerable", "undeclared", "lost"
 ]
 """From best to worst; a need has the best that applies."""
 REACHED: Final = frozenset({"visible_source", "restated", "recoverable"})
-MIN_SHARED_WORDS: Final = 3
-"""Informative words that a line must share with a line of a source to restate it."""
-
-_NAME_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_READING: Final = "read view cat grep search find list ls glob get fetch show open head tail stat"
-_WRITING: Final = "write edit create delete remove update send replace"
-"""How a word of a tool's name begins."""
-_WRITING_WORDS: Final = frozenset({"set", "post"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +75,14 @@ class NeedScorer:
         self._is_declared = is_declared
         self._recoverable = promises.recoverable
         self._segment = -1
-        self._shown = _Shown(needs)
+        self._shown = Shown(needs)
         self._judged: list[tuple[Need, Status]] = []
 
     def see(self, step: Step, fates: FateTracker | None = None) -> None:
         """Judge the needs of a request; fates are not looked at."""
         if step.request.segment != self._segment:
             self._segment = step.request.segment
-            self._shown = _Shown(self._needs)
+            self._shown = Shown(self._needs)
         self._shown.exchange(step.view.entries, step.unchanged)
         for need in self._needs.by_request.get(step.request.index, ()):
             self._judged.append((need, self._status(need, step)))
@@ -188,147 +174,10 @@ class NeedScorer:
         return False
 
 
-class _Shown:
-    """What the present view shows of one segment's history."""
-
-    def __init__(self, needs: NeedSet) -> None:
-        self._needs = needs
-        self._entries: Entries = ()
-        self._whole: set[int] = set()
-        self._edited: dict[int, Entry] = {}
-        """History index -> the entry that shows it edited."""
-        self._written: defaultdict[Reference, dict[int, Entry]] = defaultdict(dict)
-        """Needed reference -> edited and written entries that hold it, by object id."""
-        self._found: dict[Message, tuple[Reference, ...]] = {}
-        self._pairing = Pairing()
-
-    def exchange(self, entries: Entries, same: int) -> None:
-        """Replace all entries from `same` on."""
-        gone, come = exchanged(self._entries, entries, same)
-        for entry in gone:
-            self._drop(entry)
-        for entry in come:
-            self._take(entry)
-        # Equal leading entries may be other objects; those that were taken are the ones to drop.
-        self._entries = self._entries[:same] + entries[same:]
-
-    def _take(self, entry: Entry) -> None:
-        index = entry.origin.first
-        if entry.origin.kind == "whole":
-            self._whole.add(index)
-            return
-        if entry.origin.kind == "edited":
-            self._edited[index] = entry
-        for reference in self._references_in(entry.message):
-            self._written[reference][id(entry)] = entry
-
-    def _drop(self, entry: Entry) -> None:
-        index = entry.origin.first
-        if entry.origin.kind == "whole":
-            self._whole.discard(index)
-            return
-        if self._edited.get(index) is entry:
-            del self._edited[index]
-        for reference in self._references_in(entry.message):
-            self._written[reference].pop(id(entry), None)
-
-    def _references_in(self, message: Message) -> tuple[Reference, ...]:
-        found = self._found.get(message)
-        if found is None:
-            found = tuple(self._needs.index.found_in(held_text(message)))
-            self._found[message] = found
-        return found
-
-    def is_whole(self, index: int) -> bool:
-        return index in self._whole
-
-    def edited_text(self, index: int) -> str | None:
-        entry = self._edited.get(index)
-        return held_text(entry.message) if entry is not None else None
-
-    def handle_of(self, index: int) -> str | None:
-        entry = self._edited.get(index)
-        return entry.origin.handle if entry is not None else None
-
-    def best(self, need: Need, reference: Reference, history: History) -> Status | None:
-        """Return how a reference is visible: in a source, restated, merely mentioned, or not."""
-        if any(at in self._whole for at in need.sources):
-            return "visible_source"
-        texts = []
-        for entry in self._written.get(reference, {}).values():
-            text = held_text(entry.message)
-            index = entry.origin.first
-            is_source = entry.origin.kind == "edited" and index in need.sources
-            if is_source and _shares_line(reference, text, held_text(history[index])):
-                return "visible_source"
-            texts.append(text)
-        texts += [held_text(history[at]) for at in need.others if at in self._whole]
-        if not texts:
-            return None
-        sources = tuple(held_text(history[at]) for at in need.sources)
-        if any(_restates(reference, text, sources) for text in texts):
-            return "restated"
-        return "mentioned"
-
-    def can_repeat(self, need: Need, history: History) -> bool:
-        """Whether a read-only call that brought the reference stands in the view unchanged."""
-        for at in range(len(self._pairing), len(history)):
-            self._pairing.append(history[at])
-        for at in need.sources:
-            caller, call = self._pairing.call_of.get(at, (None, None))
-            if caller in self._whole and call is not None and is_read_only(call.name):
-                return True
-        return False
-
-
-def is_read_only(tool_name: str) -> bool:
-    """Guess from its name whether a tool only reads."""
-    words = [word.lower() for word in _NAME_WORD.findall(tool_name)]
-    if any(word in _WRITING_WORDS or word.startswith(tuple(_WRITING.split())) for word in words):
-        return False
-    return any(word.startswith(tuple(_READING.split())) for word in words)
-
-
 def _holds(need: Need, text: str) -> bool:
     if need.reference is None:
         return holds_quote(need.value, text)
     return matches(need.reference, text, extract_references(text))
-
-
-@lru_cache(maxsize=16_384)
-def _shares_line(reference: Reference, text: str, source: str) -> bool:
-    """Whether a line of the source that holds the reference is still there, as far as it goes."""
-    lines = {line.strip() for line in _lines(reference, source)}
-    return any(line.strip() in lines for line in _lines(reference, text))
-
-
-@lru_cache(maxsize=16_384)
-def _restates(reference: Reference, text: str, sources: tuple[str, ...]) -> bool:
-    own = frozenset(informative(reference.value))
-    known = [_told_by(line) - own for source in sources for line in _lines(reference, source)]
-    for line in _lines(reference, text):
-        words = _told_by(line) - own
-        if any(len(words & others) >= MIN_SHARED_WORDS for others in known):
-            return True
-    return False
-
-
-def _lines(reference: Reference, text: str) -> list[str]:
-    """Return the lines that hold a reference; for a normalised one, those that yield it."""
-    lines = lines_with(reference.value, text)
-    if lines or reference.kind not in ("key_value", "error_line"):
-        return lines
-    return [line for line in text.split("\n") if reference in extract_references(line)]
-
-
-@lru_cache(maxsize=16_384)
-def _told_by(line: str) -> frozenset[str]:
-    """Return the words of a line that say something about its references, not the names in them.
-
-    Otherwise a bare list of references would restate each by the names of its neighbours.
-    """
-    names = "\n".join(reference.value for reference in extract_references(line))
-    return frozenset(informative(line)).difference(informative(names))
 
 
 def _macro_reach(judged: Iterable[tuple[Need, Status]]) -> float | None:

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from compaction.history import Entry, View, equal_prefix, generated
 from compaction.messages import Message
 from compaction.strategy import Promises
-from evals.need_status import NeedScorer, is_read_only
+from evals.need_status import NeedScorer
 from evals.needs import find_needs
 from evals.prepare import prepare
 from evals.replay import Step
 from evals.synthetic import generate
+from evals.tool_names import is_read_only
 from tests.needs_cases import in_segments, prepared, result, says, steps, user
 
 LOG = "/srv/billing/ledger_export.log"
