@@ -1,20 +1,10 @@
-"""Means over transcripts with an interval about their sampling, or the plain range for few.
-
-Transcripts of one session (sub-agents, forks) are one cluster and are drawn together. Source:
-Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 13 (percentile interval).
-"""
+"""Means over transcripts with an interval about their sampling, or the plain range for few."""
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Final
 
 import pandas as pd
 
-MIN_CLUSTERS: Final = 10
-"""Below this no interval is made. This project's definition."""
-DRAWS: Final = 10_000
-SEED: Final = 20_240_917
-LEVEL: Final = 0.95
+from evals.stats import MIN_CLUSTERS, bootstrap_interval, clustered
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,35 +31,14 @@ def estimate(values: pd.Series, clusters: pd.Series) -> Estimate:
     present = values.dropna()
     if present.empty:
         return Estimate()
-    groups = present.groupby(clusters.loc[present.index].astype(str))
-    low, high = _interval(groups.sum(), groups.count())
+    data = clustered(present.tolist(), clusters.loc[present.index].astype(str).tolist())
+    interval = bootstrap_interval(data)
     return Estimate(
         mean=float(present.mean()),
         n=len(present),
-        n_clusters=groups.ngroups,
+        n_clusters=data.n_clusters,
         least=float(present.min()),
         most=float(present.max()),
-        low=low,
-        high=high,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
     )
-
-
-def _interval(sums: pd.Series, counts: pd.Series) -> tuple[float | None, float | None]:
-    n = len(sums)
-    if n < MIN_CLUSTERS:
-        return None, None
-    means = pd.Series(_totals(sums) / (_totals(counts) if counts.ne(1).any() else n))
-    edge = (1 - LEVEL) / 2
-    return float(means.quantile(edge)), float(means.quantile(1 - edge))
-
-
-def _totals(values: pd.Series) -> Any:
-    """Return the total of each draw, as an array of `DRAWS` numbers."""
-    n = len(values)
-    return values.to_numpy(dtype=float).take(_draws(n)).reshape(DRAWS, n).sum(axis=1)
-
-
-@lru_cache(maxsize=2)
-def _draws(n: int) -> Any:
-    """Return `DRAWS` times n positions below n, one draw after the other; the same every time."""
-    return pd.Series(range(n)).sample(n * DRAWS, replace=True, random_state=SEED).to_numpy("int32")
