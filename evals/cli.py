@@ -13,7 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 from compaction.errors import CompactionError, one_line
-from evals.commands import check, doctor, init, listing, report, run
+from evals.commands import check, compare, doctor, init, listing, report, run
 from evals.commands.exit_codes import EXIT_INTERRUPTED, EXIT_USAGE
 
 app = typer.Typer(
@@ -50,6 +50,7 @@ def _global(
 COMMANDS: dict[str, Callable[..., None]] = {
     "run": run.run,
     "report": report.report,
+    "compare": compare.compare,
     "check": check.check,
     "doctor": doctor.doctor,
     "list": listing.list_,

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from evals.stats import MIN_CLUSTERS
 from reports.dominance import Pair, beaten_by, beats_all_as_thrifty
 from reports.frames import Run, estimate_of
-from reports.intervals import MIN_CLUSTERS, Estimate
+from reports.intervals import Estimate
 from reports.league import ranked_lines
 from reports.matched import TRUNCATE
 from reports.wording import clean, listed, percent, plural, points

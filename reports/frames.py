@@ -16,6 +16,8 @@ from evals.results import ROW_VERSION, Row, RunFolder
 from reports.intervals import Estimate, estimate
 from reports.matched import TRUNCATE, curves, matched
 
+KEY_SEPARATOR: Final = "\x1f"
+"""Between name and digest of a transcript; pandas drops a NUL."""
 PROVENANCES: Final = ("recorded", "authored", "generated")
 """In the order of a report; real conversations first."""
 FIDELITY: Final = ("reach", "facts_kept_fraction", "quote_kept_fraction")
@@ -166,7 +168,8 @@ def _frame(rows: list[Row]) -> pd.DataFrame:
     frame[numbers] = frame[numbers].astype(float)
     for name in ("engaged", "is_control"):
         frame[name] = frame[name].astype(bool)
-    frame["key"] = frame["transcript"].astype(str) + "\0" + frame["transcript_digest"].astype(str)
+    names, digests = frame["transcript"].astype(str), frame["transcript_digest"].astype(str)
+    frame["key"] = names + KEY_SEPARATOR + digests
     frame["scored"] = frame["status"] == "ok"
     truncation = matched(frame, curves(frame)).where(frame["strategy"] != TRUNCATE)
     frame["matched_reach"] = truncation.where(frame["reach"].notna())

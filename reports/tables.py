@@ -52,18 +52,18 @@ def terminal(run: Run, *, width: int, show_faults: bool = True) -> RenderableTyp
 def markdown(run: Run) -> str:
     """Return the whole report as GitHub Markdown; the same run gives the same text."""
     loud = alarm(run)
-    parts = ["# Compaction report", *([] if loud is None else [f"**{_escaped(loud)}**"])]
+    parts = ["# Compaction report", *([] if loud is None else [f"**{escaped(loud)}**"])]
     for answer in answers(run):
-        parts += [_escaped(answer.text), _bullets(map(_escaped, answer.notes))]
-    parts += map(_escaped, headline(run))
+        parts += [escaped(answer.text), _bullets(map(escaped, answer.notes))]
+    parts += map(escaped, headline(run))
     for block in blocks(run):
-        parts += [f"## {_escaped(block.title)}", _markdown_table(block)]
-        parts += [_bullets(map(_escaped, block.notes))]
+        parts += [f"## {escaped(block.title)}", _markdown_table(block)]
+        parts += [_bullets(map(escaped, block.notes))]
     for title, faults, none in fault_groups(run):
         parts += _fault_section(title, faults, none)
     parts += _lost_section(run)
     parts += ["## What the columns mean", _bullets(_definition_lines(run))]
-    parts += ["## Caveats", _bullets(map(_escaped, CAVEATS))]
+    parts += ["## Caveats", _bullets(map(escaped, CAVEATS))]
     parts += ["## How this was made", _bullets(_footer_lines(run))]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -157,7 +157,7 @@ def _markdown_table(block: Block) -> str:
     lines = [header, rules]
     for line in block.lines:
         name = _code(line.label) + (" (control)" if line.is_control else "")
-        lines.append([name, *(_escaped(cell.text) for cell in line.cells)])
+        lines.append([name, *(escaped(cell.text) for cell in line.cells)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -169,11 +169,11 @@ def _fault_section(title: str, faults: Faults, none: str) -> Iterator[str]:
         yield none
         return
     lines = [
-        f"{_code(item.label)} on {_code(item.transcript)}: {_escaped(item.text)}"
+        f"{_code(item.label)} on {_code(item.transcript)}: {escaped(item.text)}"
         for item in faults.shown
     ]
     yield _bullets([*lines, *_rest(faults)])
-    yield _bullets(f"{_code(rule)}: {_escaped(text)}" for rule, text in faults.rules)
+    yield _bullets(f"{_code(rule)}: {escaped(text)}" for rule, text in faults.rules)
 
 
 def _lost_section(run: Run) -> Iterator[str]:
@@ -198,7 +198,7 @@ def _rest(faults: Faults) -> list[str]:
 
 def _definition_lines(run: Run) -> Iterator[str]:
     for title, unit, definition in definitions(run):
-        yield f"**{_escaped(title)}** ({_escaped(unit)}): {_escaped(definition)}"
+        yield f"**{escaped(title)}** ({escaped(unit)}): {escaped(definition)}"
 
 
 def _footer_lines(run: Run) -> Iterator[str]:
@@ -210,7 +210,7 @@ def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Return text that Markdown shows as it is; underscores inside words need nothing."""
     return re.sub(r"([\\`*\[\]<>|#~@$&])", r"\\\1", text)
 

@@ -1,0 +1,108 @@
+"""`compare`: two settings, or two runs, on the same transcripts; a gate for CI."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from compaction.errors import StrategyError
+from evals.commands.exit_codes import EXIT_FAILED
+from evals.commands.flags import pairs_of
+
+if TYPE_CHECKING:
+    from reports.compare import Comparison
+
+
+def compare(
+    baseline: Annotated[
+        str, typer.Argument(metavar="A", help="Run folder, or RUN::SETTING as the table names it.")
+    ],
+    candidate: Annotated[str, typer.Argument(metavar="B", help="The same, to be judged.")],
+    *,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Exit with 1 if it holds for B minus A: reach<-0.02, saving_fraction.low<-5%, "
+            "reach=inferior. Repeatable.",
+        ),
+    ] = None,
+    margin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MEASURE=NUMBER",
+            help="How much worse still counts as not inferior, e.g. reach=0.03. Repeatable.",
+        ),
+    ] = None,
+    md: Annotated[
+        Path | None, typer.Option("--md", help="Write Markdown for a pull request to this file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,
+) -> None:
+    """Compare two settings or two runs, transcript by transcript.
+
+    Exits with 1 if a --fail-on holds, or B failed or broke a rule where A did not.
+
+    Example: compaction-evals compare base-run new-run --fail-on 'reach<-0.02'
+    """
+    from rich.console import Console
+
+    from reports import compare_text
+    from reports.gate import conditions, met, unmeasured
+
+    wanted = conditions(fail_on or ())
+    found = _compared(baseline, candidate, _margins(margin or []))
+    failed = [*met(wanted, found)]
+    for each in found:
+        failed += [f"failed in the candidate only: {name}" for name in each.new_failures]
+        failed += [f"broke a rule that the baseline kept: {name}" for name in each.new_violations]
+    if md is not None:
+        md.write_text(compare_text.markdown(found, failed), encoding="utf-8")
+    if as_json:
+        content = compare_text.as_json(found, failed)
+        typer.echo(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        Console().print(compare_text.terminal(found))
+    errors = Console(stderr=True)
+    for text in unmeasured(wanted, found):
+        line = f"cannot be judged on these transcripts: --fail-on {text}"
+        errors.print(line, markup=False, highlight=False, soft_wrap=True)
+    for text in failed:
+        errors.print(f"failed: {text}", markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(EXIT_FAILED if failed else 0)
+
+
+def _margins(given: list[str]) -> dict[str, float]:
+    margins: dict[str, float] = {}
+    for name, text in pairs_of(given, "--margin").items():
+        try:
+            margins[name] = float(text)
+        except ValueError:
+            raise StrategyError(f"--margin {name}: {text!r} is no number") from None
+    return margins
+
+
+def _compared(
+    baseline: str, candidate: str, margins: Mapping[str, float]
+) -> "tuple[Comparison, ...]":
+    from reports.compare import Side, compare, compare_runs, with_margins
+    from reports.frames import load
+
+    (path_a, label_a), (path_b, label_b) = map(_side, (baseline, candidate))
+    measures = with_margins(margins)
+    run_a = load(path_a)
+    run_b = run_a if path_b == path_a else load(path_b)
+    if label_a is None and label_b is None:
+        return compare_runs(run_a, run_b, measures)
+    sides = (Side(run_a, label_a or str(label_b)), Side(run_b, label_b or str(label_a)))
+    return compare(*sides, measures)
+
+
+def _side(text: str) -> tuple[Path, str | None]:
+    """Return run folder and setting; a folder of that very name comes first."""
+    if Path(text).is_dir():
+        return Path(text), None
+    path, separator, label = text.partition("::")
+    return Path(path), label if separator else None

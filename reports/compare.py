@@ -1,0 +1,369 @@
+"""Two settings, or two runs of the same settings, on the transcripts that both were scored on.
+
+The first is the baseline, the second the candidate; a difference is candidate minus baseline, and
+"better" follows the metric's direction. Recorded, authored and generated transcripts are never
+pooled. Statistics are those of `evals.stats`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NamedTuple
+
+import pandas as pd
+
+from evals.results import ResultsError
+from evals.stats import (
+    MIN_CLUSTERS,
+    TIE,
+    Clustered,
+    Verdict,
+    bootstrap_interval,
+    clustered,
+    holm,
+    minimum_detectable_effect,
+    sign_flip_p,
+    verdict_of,
+)
+from reports.frames import KEY_SEPARATOR, Run
+
+N_MOVED: Final = 10
+"""Transcripts that moved most and are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A column that two settings are compared in."""
+
+    name: str
+    """Of `evals.results.Row`."""
+    title: str
+    better: Literal["higher", "lower"]
+    margin: float | None
+    """How much worse is still "not worse", set before the run; None: no verdict, only numbers."""
+    is_fraction: bool = True
+    needs_engagement: bool = False
+    """Counts only where both saved something: doing nothing loses nothing."""
+
+
+MEASURES: Final = (
+    Measure("reach", "Reach", "higher", 0.05, needs_engagement=True),
+    Measure("facts_kept_fraction", "Facts kept", "higher", 0.05, needs_engagement=True),
+    Measure("quote_kept_fraction", "Quotes kept", "higher", 0.02, needs_engagement=True),
+    Measure("saving_fraction", "Saved input", "higher", 0.05),
+    Measure("cost_saving_fraction", "Saved dollars", "higher", 0.05),
+    Measure("violations", "Violations", "lower", 0.0, is_fraction=False),
+    Measure("peak_tokens_after", "Peak tokens", "lower", None, is_fraction=False),
+    Measure("model_calls", "Model calls", "lower", None, is_fraction=False),
+)
+"""Margins are this project's defaults: 5 points of reach, 2 of quotes, no violation more."""
+
+
+class Side(NamedTuple):
+    """A run, and the setting of it that is compared."""
+
+    run: Run
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One measure over the transcripts that have it on both sides."""
+
+    measure: Measure
+    n: int
+    n_clusters: int
+    baseline: float
+    candidate: float
+    difference: float
+    """Mean of candidate minus baseline over transcripts."""
+    low: float | None
+    """Ends of the 95 % interval; None below `evals.stats.MIN_CLUSTERS` sessions."""
+    high: float | None
+    p: float
+    """Of "no difference", by flipping signs; two-sided, not adjusted."""
+    p_holm: float
+    """Adjusted for all measures of all settings of the comparison."""
+    wins: int
+    """Transcripts on which the candidate is better."""
+    ties: int
+    losses: int
+    verdict: Verdict | None
+    detectable: float | None
+    """Smallest difference that this many sessions would show in four of five cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A transcript and how far it moved."""
+
+    transcript: str
+    measure: Measure
+    baseline: float
+    candidate: float
+
+    @property
+    def difference(self) -> float:
+        return self.candidate - self.baseline
+
+
+@dataclass(frozen=True, slots=True)
+class Unmatched:
+    transcript: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Everything about one pair of settings on the transcripts of one provenance."""
+
+    provenance: str
+    baseline: str
+    candidate: str
+    differences: tuple[Difference, ...]
+    moved: tuple[Moved, ...]
+    """By the first measure that moved anywhere, largest first."""
+    unmatched: tuple[Unmatched, ...]
+    new_failures: tuple[str, ...]
+    """Transcripts that the baseline scored and the candidate failed on."""
+    new_violations: tuple[str, ...]
+    """Transcripts on which the candidate broke a rule that the baseline kept."""
+
+    @property
+    def is_regression(self) -> bool:
+        return bool(self.new_failures or self.new_violations)
+
+
+def with_margins(margins: Mapping[str, float]) -> tuple[Measure, ...]:
+    """Return the measures with other margins.
+
+    Raises:
+        ResultsError: a margin below 0, or of something that is not compared.
+    """
+    known = [measure.name for measure in MEASURES]
+    for name, margin in margins.items():
+        if name not in known:
+            raise ResultsError(f"no measure {name!r} to set a margin of; there are {known}")
+        if margin < 0:
+            raise ResultsError(f"the margin of {name} must be >= 0, got {margin}")
+    return tuple(
+        replace(measure, margin=margins.get(measure.name, measure.margin)) for measure in MEASURES
+    )
+
+
+def compare(
+    baseline: Side, candidate: Side, measures: Sequence[Measure] = MEASURES
+) -> tuple[Comparison, ...]:
+    """Compare two settings, a comparison per provenance.
+
+    Raises:
+        ResultsError: a setting is not in its run, or no transcript is in both.
+    """
+    for side in (baseline, candidate):
+        _check_label(side)
+    found = tuple(
+        _compare(baseline, candidate, provenance, measures)
+        for provenance in baseline.run.provenances
+        if provenance in candidate.run.provenances
+    )
+    if not any(each.differences or each.new_failures for each in found):
+        raise ResultsError(
+            f"{baseline.run.path} ({baseline.label}) and {candidate.run.path} ({candidate.label}) "
+            "have no transcript in common that both scored; run both on the same files"
+        )
+    return _adjusted(found)
+
+
+def compare_runs(
+    baseline: Run, candidate: Run, measures: Sequence[Measure] = MEASURES
+) -> tuple[Comparison, ...]:
+    """Compare every setting of a run with the setting of the same name in another.
+
+    Raises:
+        ResultsError: the runs have no setting in common.
+    """
+    ours, theirs = labels_of(baseline), labels_of(candidate)
+    common = [label for label in ours if label in theirs]
+    if not common:
+        raise ResultsError(
+            f"{baseline.path} and {candidate.path} have no setting in common; name one of each as "
+            f"RUN::SETTING. There are {', '.join(ours)} and {', '.join(theirs)}"
+        )
+    pairs = [compare(Side(baseline, label), Side(candidate, label), measures) for label in common]
+    return _adjusted(tuple(each for pair in pairs for each in pair))
+
+
+def labels_of(run: Run) -> list[str]:
+    """Return the settings of a run without its controls, in the order of its rows."""
+    return list(dict.fromkeys(run.rows.loc[~run.rows["is_control"], "label"].astype(str)))
+
+
+def _check_label(side: Side) -> None:
+    known = list(dict.fromkeys(side.run.rows["label"].astype(str)))
+    if side.label not in known:
+        raise ResultsError(
+            f"{side.run.path} has no setting {side.label!r}; it has {', '.join(known)}"
+        )
+
+
+def _compare(
+    baseline: Side, candidate: Side, provenance: str, measures: Sequence[Measure]
+) -> Comparison:
+    ours = baseline.run.each(provenance, baseline.label)
+    theirs = candidate.run.each(provenance, candidate.label)
+    keys = ours.index.intersection(theirs.index)
+    ours, theirs = ours.loc[keys], theirs.loc[keys]
+    differences = tuple(
+        found for measure in measures if (found := _difference(measure, ours, theirs)) is not None
+    )
+    worse = theirs["violations"] > ours["violations"]
+    return Comparison(
+        provenance,
+        baseline.label,
+        candidate.label,
+        differences,
+        _moved(differences, ours, theirs),
+        tuple(_unmatched(baseline, candidate, provenance)),
+        tuple(_new_failures(baseline, candidate, provenance)),
+        tuple(map(name_of, keys[worse])),
+    )
+
+
+def _difference(measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame) -> Difference | None:
+    both = _paired(measure, ours, theirs)
+    if both.empty:
+        return None
+    change = both["candidate"] - both["baseline"]
+    better = change if measure.better == "higher" else -change
+    clusters = both["cluster"].astype(str).tolist()
+    data = clustered(change.tolist(), clusters)
+    interval = bootstrap_interval(data)
+    p = sign_flip_p(data)
+    return Difference(
+        measure,
+        len(both),
+        data.n_clusters,
+        float(both["baseline"].mean()),
+        float(both["candidate"].mean()),
+        float(change.mean()),
+        None if interval is None else interval.low,
+        None if interval is None else interval.high,
+        p,
+        p,
+        wins=int((better > TIE).sum()),
+        ties=int((better.abs() <= TIE).sum()),
+        losses=int((better < -TIE).sum()),
+        verdict=_verdict(measure, clustered(better.tolist(), clusters)),
+        detectable=minimum_detectable_effect(data) if data.n_clusters >= MIN_CLUSTERS else None,
+    )
+
+
+def _verdict(measure: Measure, better: Clustered) -> Verdict | None:
+    return None if measure.margin is None else verdict_of(better, margin=measure.margin)
+
+
+def _paired(measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    """Return baseline, candidate and cluster of the transcripts that have both values."""
+    if measure.name not in ours or measure.name not in theirs:
+        return pd.DataFrame(columns=["baseline", "candidate", "cluster"])
+    both = pd.DataFrame(
+        {
+            "baseline": ours[measure.name],
+            "candidate": theirs[measure.name],
+            "cluster": ours["cluster"],
+        }
+    )
+    if measure.needs_engagement:
+        both = both[ours["engaged"] & theirs["engaged"]]
+    return both.dropna()
+
+
+def _moved(
+    differences: tuple[Difference, ...], ours: pd.DataFrame, theirs: pd.DataFrame
+) -> tuple[Moved, ...]:
+    for each in differences:
+        if each.ties == each.n:
+            continue
+        both = _paired(each.measure, ours, theirs)
+        change = (both["candidate"] - both["baseline"]).abs()
+        largest = change[change > TIE].sort_values(ascending=False, kind="stable").index[:N_MOVED]
+        return tuple(
+            Moved(
+                name_of(key),
+                each.measure,
+                float(both.loc[key, "baseline"]),
+                float(both.loc[key, "candidate"]),
+            )
+            for key in largest
+        )
+    return ()
+
+
+def _unmatched(baseline: Side, candidate: Side, provenance: str) -> Iterator[Unmatched]:
+    """Yield what is in one run only, or was compared in part, with the reason."""
+    ours, theirs = (_tried(side, provenance) for side in (baseline, candidate))
+    changed = {name_of(key) for key in ours} & {name_of(key) for key in theirs}
+    for mine, other, side in ((ours, theirs, "baseline"), (theirs, ours, "candidate")):
+        for key in mine:
+            if key in other:
+                continue
+            if name_of(key) in changed:
+                if side == "baseline":
+                    yield Unmatched(name_of(key), "its content differs between the runs")
+            else:
+                yield Unmatched(name_of(key), f"only in the {side}")
+    for key in (key for key in ours if key in theirs):
+        if not ours[key]:
+            text = "failed in both" if not theirs[key] else "failed in the baseline"
+            yield Unmatched(name_of(key), text)
+    yield from _not_engaged(baseline, candidate, provenance)
+
+
+def _not_engaged(baseline: Side, candidate: Side, provenance: str) -> Iterator[Unmatched]:
+    ours = baseline.run.each(provenance, baseline.label)["engaged"]
+    theirs = candidate.run.each(provenance, candidate.label)["engaged"]
+    for key in ours.index.intersection(theirs.index):
+        idle = [name for name, side in (("baseline", ours), ("candidate", theirs)) if not side[key]]
+        if idle:
+            yield Unmatched(name_of(key), f"no fidelity: {' and '.join(idle)} not engaged")
+
+
+def _new_failures(baseline: Side, candidate: Side, provenance: str) -> Iterator[str]:
+    theirs = _tried(candidate, provenance)
+    for key, is_scored in _tried(baseline, provenance).items():
+        if is_scored and theirs.get(key) is False:
+            yield name_of(key)
+
+
+def _tried(side: Side, provenance: str) -> Mapping[str, bool]:
+    """Return transcript key -> whether every replicate of the setting was scored."""
+    rows = side.run.rows
+    mine = rows[(rows["provenance"] == provenance) & (rows["label"] == side.label)]
+    return {
+        str(key): bool(ok) for key, ok in mine.groupby("key", sort=False)["scored"].all().items()
+    }
+
+
+def name_of(key: object) -> str:
+    """Return the transcript's name from its key in a frame."""
+    return str(key).partition(KEY_SEPARATOR)[0]
+
+
+def _adjusted(found: tuple[Comparison, ...]) -> tuple[Comparison, ...]:
+    """Adjust every p that leads to a verdict for all of them."""
+    family = {
+        f"{i}/{k}": each.p
+        for i, comparison in enumerate(found)
+        for k, each in enumerate(comparison.differences)
+        if each.measure.margin is not None
+    }
+    adjusted = holm(family)
+    return tuple(
+        replace(
+            comparison,
+            differences=tuple(
+                replace(each, p_holm=adjusted.get(f"{i}/{k}", each.p))
+                for k, each in enumerate(comparison.differences)
+            ),
+        )
+        for i, comparison in enumerate(found)
+    )

@@ -1,0 +1,162 @@
+"""A comparison as a terminal table, as Markdown for a pull request, and as JSON."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from evals.stats import MIN_CLUSTERS
+from reports.compare import Comparison, Difference, Measure, Moved
+from reports.tables import escaped
+from reports.wording import MISSING, clean, count, listed, percent, plural, points
+
+HEADS: Final = (
+    "Measure",
+    "Baseline",
+    "Candidate",
+    "Difference",
+    "95 % interval",
+    "Better/same/worse",
+    "n (sessions)",
+    "p",
+    "Verdict",
+)
+EXPLANATION: Final = (
+    "Difference: candidate minus baseline, mean over the transcripts that both scored; fractions "
+    "in percentage points. Interval: bootstrap over sessions. p: sign flips, adjusted (Holm) for "
+    "all verdicts shown. Verdict: non-inferior if the 90 % interval lies above minus the margin."
+)
+FEW: Final = (
+    f"Below {MIN_CLUSTERS} sessions there is no interval and no verdict: the numbers are exact for "
+    "these transcripts and support no claim about others."
+)
+
+
+def terminal(found: Sequence[Comparison]) -> RenderableType:
+    parts: list[RenderableType] = []
+    for comparison in found:
+        table = Table(*HEADS[:1], box=None, pad_edge=False, title_justify="left")
+        for head in HEADS[1:]:
+            table.add_column(head, justify="right")
+        for each in comparison.differences:
+            table.add_row(*cells(each))
+        parts += [Text(title(comparison), style="bold"), table]
+        parts += [Text(line, style="dim") for line in notes(comparison)]
+        parts.append(Text(""))
+    return Group(*parts, Text(EXPLANATION, style="dim"))
+
+
+def markdown(found: Sequence[Comparison], failed: Sequence[str] = ()) -> str:
+    """Return a comment for a pull request; `failed` are the conditions that were met."""
+    verdict = "**Compaction gate: failed**" if failed else "Compaction gate: passed"
+    parts = [verdict, *(f"- {escaped(line)}" for line in failed)]
+    for comparison in found:
+        parts += ["", f"### {escaped(title(comparison))}", ""]
+        parts.append("| " + " | ".join(HEADS) + " |")
+        parts.append("|---|" + "---:|" * (len(HEADS) - 1))
+        for each in comparison.differences:
+            parts.append("| " + " | ".join(map(escaped, cells(each))) + " |")
+        parts += ["", *(f"- {escaped(line)}" for line in notes(comparison))]
+    return "\n".join([*parts, "", f"<sub>{EXPLANATION}</sub>"]) + "\n"
+
+
+def as_json(found: Sequence[Comparison], failed: Sequence[str] = ()) -> dict[str, Any]:
+    return {
+        "failed": list(failed),
+        "comparisons": [
+            {**asdict(comparison), "is_regression": comparison.is_regression}
+            for comparison in found
+        ],
+    }
+
+
+def title(comparison: Comparison) -> str:
+    names = (clean(comparison.baseline), clean(comparison.candidate))
+    what = names[0] if names[0] == names[1] else f"{names[0]} (baseline) and {names[1]}"
+    return f"{what}, {comparison.provenance} transcripts"
+
+
+def cells(found: Difference) -> tuple[str, ...]:
+    measure = found.measure
+    interval = MISSING
+    if found.low is not None and found.high is not None:
+        interval = f"{_change(measure, found.low)} to {_change(measure, found.high)}"
+    return (
+        measure.title,
+        _level(measure, found.baseline),
+        _level(measure, found.candidate),
+        _change(measure, found.difference),
+        interval,
+        f"{found.wins}/{found.ties}/{found.losses}",
+        f"{found.n} ({found.n_clusters})",
+        f"{found.p_holm:.3f}" if found.low is not None else MISSING,
+        MISSING if found.verdict is None else _verdict(found),
+    )
+
+
+def notes(comparison: Comparison) -> Iterator[str]:
+    """Yield what the table does not show, a line each."""
+    if comparison.new_failures:
+        yield f"Failed in the candidate only: {_names(comparison.new_failures)}."
+    if comparison.new_violations:
+        yield f"Broke rules that the baseline kept: {_names(comparison.new_violations)}."
+    if comparison.moved:
+        measure = comparison.moved[0].measure
+        moved = ", ".join(map(_moved, comparison.moved))
+        yield f"{measure.title} moved most on: {moved}."
+    detectable = [each for each in comparison.differences if each.detectable is not None]
+    if detectable:
+        texts = [f"{each.measure.title} {_size(each)}" for each in detectable if each.detectable]
+        if texts:
+            yield (
+                "Smallest difference that this corpus would show in four of five cases: "
+                f"{', '.join(texts)}."
+            )
+    if any(each.n_clusters < MIN_CLUSTERS for each in comparison.differences):
+        yield FEW
+    for reason, names in _unmatched(comparison).items():
+        yield f"Not compared, {reason}: {_names(names)}."
+
+
+def _unmatched(comparison: Comparison) -> dict[str, list[str]]:
+    by_reason: dict[str, list[str]] = {}
+    for each in comparison.unmatched:
+        by_reason.setdefault(each.reason, []).append(each.transcript)
+    return by_reason
+
+
+def _verdict(found: Difference) -> str:
+    margin = found.measure.margin
+    if found.verdict == "not supported" or not margin:
+        return str(found.verdict)
+    return f"{found.verdict} (margin {percent(margin, 0)})"
+
+
+def _moved(each: Moved) -> str:
+    return f"{clean(each.transcript, 60)} {_change(each.measure, each.difference)}"
+
+
+def _size(found: Difference) -> str:
+    if found.detectable is None:
+        return MISSING
+    if found.measure.is_fraction:
+        return f"{percent(found.detectable)} points"
+    return count(found.detectable)
+
+
+def _names(names: Sequence[str]) -> str:
+    return f"{listed([clean(name, 60) for name in names])} ({plural(len(names), 'transcript')})"
+
+
+def _level(measure: Measure, value: float) -> str:
+    return f"{percent(value)} %" if measure.is_fraction else f"{value:,.4g}"
+
+
+def _change(measure: Measure, value: float) -> str:
+    if measure.is_fraction:
+        return points(value)
+    text = f"{value:,.4g}"
+    return f"+{text}" if value > 0 else text

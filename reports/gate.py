@@ -1,0 +1,112 @@
+"""Conditions under which a comparison fails a build: `reach<-0.02`, `reach.low<-5%`, `inferior`.
+
+A number is compared with candidate minus baseline; `.low` and `.high` are the ends of its 95 %
+interval. `inferior` is a verdict, of one measure (`reach=inferior`) or of any.
+"""
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final, get_args
+
+from evals.results import ResultsError
+from evals.stats import Verdict
+from reports.compare import MEASURES, Comparison, Difference
+
+_OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_NUMERIC: Final = re.compile(
+    r"(?P<name>\w+)(?:\.(?P<end>low|high))?\s*(?P<op><=|>=|<|>)\s*(?P<number>[-+]?[\d.]+)(?P<percent>%?)"
+)
+_WORDED: Final = re.compile(r"(?:(?P<name>\w+)\s*=\s*)?(?P<verdict>[a-z][a-z -]*)")
+_NAMES: Final = tuple(measure.name for measure in MEASURES)
+EXAMPLE: Final = "write it like reach<-0.02, saving_fraction.low<-5% or reach=inferior"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One --fail-on."""
+
+    text: str
+    name: str | None
+    """Measure; None: any."""
+    end: str | None = None
+    op: str = ""
+    number: float = 0.0
+    verdict: str | None = None
+
+    def is_met(self, found: Difference) -> bool:
+        if self.name not in (None, found.measure.name):
+            return False
+        if self.verdict is not None:
+            return found.verdict == self.verdict
+        value = {None: found.difference, "low": found.low, "high": found.high}[self.end]
+        return value is not None and _OPERATORS[self.op](value, self.number)
+
+
+def conditions(texts: Sequence[str]) -> tuple[Condition, ...]:
+    """Read conditions.
+
+    Raises:
+        ResultsError: not a condition, or of an unknown measure; names the nearest one.
+    """
+    return tuple(map(_condition, texts))
+
+
+def met(wanted: Sequence[Condition], found: Sequence[Comparison]) -> Iterator[str]:
+    """Yield a sentence for each condition and setting that meet."""
+    for condition in wanted:
+        for comparison in found:
+            for each in comparison.differences:
+                if condition.is_met(each):
+                    yield (
+                        f"{condition.text}: {each.measure.title} of {comparison.candidate} on the "
+                        f"{comparison.provenance} transcripts"
+                    )
+
+
+def unmeasured(wanted: Sequence[Condition], found: Sequence[Comparison]) -> Iterator[str]:
+    """Yield conditions about something that no comparison has: a gate that cannot close."""
+    for condition in wanted:
+        known = (each for comparison in found for each in comparison.differences)
+        if not any(_can_tell(condition, each) for each in known):
+            yield condition.text
+
+
+def _can_tell(condition: Condition, found: Difference) -> bool:
+    if condition.name not in (None, found.measure.name):
+        return False
+    if condition.verdict is not None:
+        return found.verdict not in (None, "not supported")
+    return condition.end is None or found.low is not None
+
+
+def _condition(text: str) -> Condition:
+    if (numeric := _NUMERIC.fullmatch(text.strip())) is not None:
+        name, end, op, number, percent = numeric.group("name", "end", "op", "number", "percent")
+        try:
+            value = float(number) / (100 if percent else 1)
+        except ValueError:
+            raise ResultsError(f"--fail-on {text!r}: {number!r} is no number") from None
+        return Condition(text, _known(name, text), end, op, value)
+    worded = _WORDED.fullmatch(text.strip())
+    if worded is None or worded["verdict"] not in get_args(Verdict):
+        raise ResultsError(f"--fail-on {text!r} is no condition; {EXAMPLE}")
+    name = worded["name"]
+    return Condition(text, name and _known(name, text), verdict=worded["verdict"])
+
+
+def _known(name: str, text: str) -> str:
+    if name in _NAMES:
+        return name
+    near = get_close_matches(name, _NAMES, 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise ResultsError(
+        f"--fail-on {text!r}: no measure {name!r}{hint} There are {', '.join(_NAMES)}"
+    )

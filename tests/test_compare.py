@@ -1,0 +1,290 @@
+"""Paired comparisons by hand, gates, and what could not be compared."""
+
+import json
+import math
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evals.cli import main
+from evals.results import ResultsError
+from reports import compare_text
+from reports.compare import Side, compare, compare_runs, labels_of, with_margins
+from reports.frames import load
+from reports.gate import conditions, met, unmeasured
+from tests.reports_cases import failed, row, write_run
+
+
+def run_of(path, rows):
+    return load(write_run(path, rows))
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return `old` and `new` on three transcripts; on c `new` saves nothing."""
+    return run_of(
+        tmp_path / "run",
+        [
+            row("a", "old", saving=0.5, reach=0.9),
+            row("b", "old", saving=0.5, reach=0.6),
+            row("c", "old", saving=0.5, reach=0.8),
+            row("a", "new", saving=0.6, reach=0.8),
+            row("b", "new", saving=0.4, reach=0.6),
+            row("c", "new", saving=0.0, reach=1.0),
+        ],
+    )
+
+
+def found_in(comparison, name):
+    return next(each for each in comparison.differences if each.measure.name == name)
+
+
+def test_a_difference_by_hand(run):
+    (comparison,) = compare(Side(run, "old"), Side(run, "new"))
+
+    reach = found_in(comparison, "reach")
+    # Over a and b: -0.1 and 0; c is left out, where the candidate did nothing.
+    assert (reach.n, reach.baseline, reach.candidate) == (2, 0.75, pytest.approx(0.7))
+    assert reach.difference == pytest.approx(-0.05)
+    assert (reach.wins, reach.ties, reach.losses) == (0, 1, 1)
+    # Both sign patterns of the one difference are as far from zero.
+    assert reach.p == 1.0
+    saving = found_in(comparison, "saving_fraction")
+    assert (saving.n, saving.wins, saving.ties, saving.losses) == (3, 1, 0, 2)
+    assert saving.difference == pytest.approx((0.1 - 0.1 - 0.5) / 3)
+
+
+def test_few_sessions_get_numbers_and_no_verdict(run):
+    (comparison,) = compare(Side(run, "old"), Side(run, "new"))
+
+    reach = found_in(comparison, "reach")
+    assert (reach.low, reach.high, reach.verdict, reach.detectable) == (
+        None,
+        None,
+        "not supported",
+        None,
+    )
+    assert compare_text.FEW in [*compare_text.notes(comparison)]
+
+
+def test_what_did_not_engage_is_named(run):
+    (comparison,) = compare(Side(run, "old"), Side(run, "new"))
+
+    assert [(each.transcript, each.reason) for each in comparison.unmatched] == [
+        ("c", "no fidelity: candidate not engaged")
+    ]
+
+
+def test_the_transcripts_that_moved_most_come_first(tmp_path):
+    changes = {f"t{n:02}": ((-1) ** n) * n / 100 for n in range(1, 15)}
+    rows = [row(name, "old", saving=0.5, reach=0.5) for name in changes]
+    rows += [row(name, "new", saving=0.5, reach=0.5 + by) for name, by in changes.items()]
+
+    (comparison,) = compare(*(Side(run_of(tmp_path / "r", rows), x) for x in ("old", "new")))
+
+    assert [moved.transcript for moved in comparison.moved] == [
+        f"t{n:02}" for n in range(14, 4, -1)
+    ]
+    assert comparison.moved[0].difference == pytest.approx(0.14)
+
+
+def test_a_lower_violation_count_is_a_win_and_a_higher_one_a_regression(tmp_path):
+    rows = [row(name, "old", saving=0.5, violations=n) for name, n in (("a", 2), ("b", 0))]
+    rows += [row(name, "new", saving=0.5, violations=n) for name, n in (("a", 1), ("b", 3))]
+
+    (comparison,) = compare(*(Side(run_of(tmp_path / "r", rows), x) for x in ("old", "new")))
+
+    violations = found_in(comparison, "violations")
+    assert (violations.wins, violations.losses) == (1, 1)
+    assert comparison.new_violations == ("b",)
+    assert comparison.is_regression
+
+
+def test_a_new_failure_is_a_regression_and_an_old_one_is_not(tmp_path):
+    rows = [row("a", "old", saving=0.5), failed("b", "old", "x"), row("c", "old", saving=0.5)]
+    rows += [failed("a", "new", "x"), failed("b", "new", "x"), row("c", "new", saving=0.5)]
+
+    (comparison,) = compare(*(Side(run_of(tmp_path / "r", rows), x) for x in ("old", "new")))
+
+    assert comparison.new_failures == ("a",)
+    assert ("b", "failed in both") in [
+        (each.transcript, each.reason) for each in comparison.unmatched
+    ]
+
+
+def test_runs_are_compared_by_setting_and_changed_transcripts_are_named(tmp_path):
+    old = [row(name, label, saving=0.5) for name in "abc" for label in ("x", "y")]
+    new = [row(name, "x", saving=0.6) for name in "abd"]
+    new[1] = row("b", "x", saving=0.6, transcript_digest="other")
+
+    (comparison,) = compare_runs(run_of(tmp_path / "1", old), run_of(tmp_path / "2", new))
+
+    assert comparison.candidate == "x"
+    assert found_in(comparison, "saving_fraction").n == 1
+    assert {(each.transcript, each.reason) for each in comparison.unmatched} == {
+        ("b", "its content differs between the runs"),
+        ("c", "only in the baseline"),
+        ("d", "only in the candidate"),
+    }
+
+
+def test_kinds_of_transcripts_are_never_pooled(tmp_path):
+    rows = [
+        row(name, label, saving=0.5, provenance=kind)
+        for name, kind in (("a", "recorded"), ("b", "authored"))
+        for label in ("x", "y")
+    ]
+    found = compare(*(Side(run_of(tmp_path / "r", rows), label) for label in "xy"))
+
+    assert [each.provenance for each in found] == ["recorded", "authored"]
+    assert all(found_in(each, "saving_fraction").n == 1 for each in found)
+
+
+def test_nothing_in_common_is_said(tmp_path):
+    one = run_of(tmp_path / "1", [row("a", "x", saving=0.5)])
+    other = run_of(tmp_path / "2", [row("b", "x", saving=0.5)])
+
+    with pytest.raises(ResultsError, match="no transcript in common"):
+        compare(Side(one, "x"), Side(other, "x"))
+    with pytest.raises(ResultsError, match="no setting 'z'; it has x"):
+        compare(Side(one, "z"), Side(other, "x"))
+    renamed = run_of(tmp_path / "3", [row("a", "y", saving=0.5)])
+    with pytest.raises(ResultsError, match="no setting in common"):
+        compare_runs(one, renamed)
+
+
+def many(shift, noise=0.01):
+    rows = [row(f"t{n}", "old", saving=0.5, reach=0.8) for n in range(24)]
+    return rows + [
+        row(f"t{n}", "new", saving=0.5, reach=0.8 + shift + noise * math.sin(n)) for n in range(24)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shift", "verdict"),
+    [(0.0, "non-inferior"), (-0.02, "non-inferior"), (-0.1, "inferior"), (-0.05, "inconclusive")],
+)
+def test_verdicts_need_the_margin(tmp_path, shift, verdict):
+    (comparison,) = compare(*(Side(run_of(tmp_path / "r", many(shift)), x) for x in ("old", "new")))
+
+    assert found_in(comparison, "reach").verdict == verdict
+
+
+def test_a_margin_can_be_set(tmp_path):
+    run = run_of(tmp_path / "r", many(-0.02))
+
+    (comparison,) = compare(Side(run, "old"), Side(run, "new"), with_margins({"reach": 0.001}))
+
+    assert found_in(comparison, "reach").verdict == "inferior"
+    with pytest.raises(ResultsError, match="must be >= 0"):
+        with_margins({"reach": -1})
+    with pytest.raises(ResultsError, match="no measure 'rech'"):
+        with_margins({"rech": 1})
+
+
+@given(st.lists(st.floats(-0.3, 0.3).map(lambda x: round(x, 3)), min_size=1, max_size=6))
+def test_swapping_the_sides_swaps_everything(tmp_path_factory, changes):
+    rows = [row(f"t{n}", "old", saving=0.5, reach=0.5) for n in range(len(changes))]
+    rows += [row(f"t{n}", "new", saving=0.5, reach=0.5 + by) for n, by in enumerate(changes)]
+    run = run_of(tmp_path_factory.mktemp("r"), rows)
+
+    (there,), (back,) = (
+        compare(Side(run, one), Side(run, other)) for one, other in (("old", "new"), ("new", "old"))
+    )
+
+    for one, other in zip(there.differences, back.differences, strict=True):
+        assert one.difference == pytest.approx(-other.difference)
+        assert (one.wins, one.ties, one.losses) == (other.losses, other.ties, other.wins)
+        assert one.p == pytest.approx(other.p)
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_met"),
+    [
+        ("reach<-0.02", True),
+        ("reach<-2%", True),
+        ("reach < -0.2", False),
+        ("reach.high<0", True),
+        ("reach.low<-50%", False),
+        ("reach=inferior", True),
+        ("inferior", True),
+        ("saving_fraction<0", False),
+        ("saving_fraction<=0", True),
+        ("saving_fraction=non-inferior", True),
+    ],
+)
+def test_gates(tmp_path, condition, is_met):
+    found = compare(*(Side(run_of(tmp_path / "r", many(-0.1)), x) for x in ("old", "new")))
+
+    assert bool([*met(conditions([condition]), found)]) == is_met
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rech<-0.02", "did you mean reach"),
+        ("reach", "no condition"),
+        ("reach<", "no condition"),
+        ("reach<1.2.3", "no number"),
+        ("reach=worse", "no condition"),
+    ],
+)
+def test_a_wrong_gate_is_explained(text, said):
+    with pytest.raises(ResultsError, match=said):
+        conditions([text])
+
+
+def test_a_gate_that_cannot_close_is_named(run):
+    found = compare(Side(run, "old"), Side(run, "new"))
+    wanted = conditions(["reach.low<-0.02", "facts_kept_fraction<0", "reach<-0.02", "inferior"])
+
+    assert [*unmeasured(wanted, found)] == ["reach.low<-0.02", "facts_kept_fraction<0", "inferior"]
+
+
+def test_controls_are_not_compared_between_runs(tmp_path):
+    rows = [row("a", "x", saving=0.5), row("a", "identity", saving=0.0, is_control=True)]
+
+    assert labels_of(run_of(tmp_path / "r", rows)) == ["x"]
+
+
+def ended(*arguments):
+    sys.argv = ["compaction-evals", *map(str, arguments)]
+    with pytest.raises(SystemExit) as stop:
+        main()
+    return stop.value.code
+
+
+def test_the_command_gates(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", [])
+    path = write_run(tmp_path / "run", many(-0.1))
+    sides = (f"{path}::old", f"{path}::new")
+
+    assert ended("compare", *sides) == 0
+    assert "inferior" in capsys.readouterr().out
+    assert ended("compare", *sides, "--fail-on", "reach<-0.02") == 1
+    assert "failed: reach<-0.02: Reach of new" in capsys.readouterr().err
+    assert ended("compare", *sides, "--fail-on", "reach<-0.5") == 0
+    assert ended("compare", *sides, "--fail-on", "rech<-0.5") == 2
+    assert ended("compare", path, tmp_path / "nowhere") == 2
+    assert "is not a run folder" in capsys.readouterr().err
+
+
+def test_the_command_writes_json_and_markdown(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", [])
+    hostile = "a|b<script>`*"
+    rows = [row(hostile, "old", saving=0.5, reach=0.9), row(hostile, "new", saving=0.5, reach=0.1)]
+    path = write_run(tmp_path / "run", rows)
+    target = tmp_path / "comment.md"
+
+    code = ended("compare", f"{path}::old", f"{path}::new", "--json", "--md", target)
+
+    content = json.loads(capsys.readouterr().out)
+    assert code == 0
+    reach = content["comparisons"][0]["differences"][0]
+    assert (reach["measure"]["name"], round(reach["difference"], 9)) == ("reach", -0.8)
+    text = target.read_text("utf-8")
+    assert text.startswith("Compaction gate: passed")
+    assert "<script>" not in text.replace("\\<script\\>", "")
+    assert "| Reach | 90.0 % | 10.0 % | -80.0 |" in text
