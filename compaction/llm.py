@@ -35,6 +35,8 @@ class Usage:
     output_tokens: int
     cached_input_tokens: int = 0
     cache_write_tokens: int = 0
+    cache_write_1h_tokens: int = 0
+    """Of those written, what Anthropic was asked to keep for an hour."""
 
     @property
     def total_tokens(self) -> int:

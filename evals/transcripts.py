@@ -39,6 +39,8 @@ class RecordedRequest:
     """Unix seconds."""
     model: str | None = None
     usage: Usage | None = None
+    cost_usd: float | None = None
+    """What the recording program took the call to cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +235,7 @@ def _request_from_json(raw: Mapping[str, Any]) -> RecordedRequest:
         time=raw.get("time"),
         model=raw.get("model"),
         usage=Usage(**usage) if usage else None,
+        cost_usd=raw.get("cost_usd"),
     )
 
 

@@ -29,7 +29,7 @@ from evals.importers.segment_builder import (
     object_of,
     text_of,
 )
-from evals.importers.usages import unix_seconds
+from evals.importers.usages import unix_seconds, usd
 from evals.transcripts import RecordedCompaction, Transcript
 
 FORMAT: Final = "cline"
@@ -98,6 +98,7 @@ class _Session:
                 time=unix_seconds(message.get("ts")),
                 model=object_of(message.get("modelInfo")).get("id"),
                 usage=_usage(message.get("metrics")),
+                cost_usd=usd(object_of(message.get("metrics")).get("cost")),
             )
 
     def _is_kept(self, message: Json) -> bool:

@@ -26,7 +26,7 @@ from evals.importers.segment_builder import (
     object_of,
     text_of,
 )
-from evals.importers.usages import anthropic_usage, unix_seconds
+from evals.importers.usages import anthropic_usage, unix_seconds, usd
 from evals.transcripts import RecordedCompaction, Segment, Transcript
 
 FORMAT: Final = "pi"
@@ -192,6 +192,7 @@ def _segments(
                 or unix_seconds(entry.raw.get("timestamp")),
                 model=message.get("model"),
                 usage=_usage(message.get("usage")),
+                cost_usd=_cost_usd(message.get("usage")),
             )
         else:
             builder.add(raws, where)
@@ -245,3 +246,8 @@ def _usage(raw: object) -> Usage | None:
         }
     )
     return usage if usage and usage.total_tokens else None
+
+
+def _cost_usd(raw: object) -> float | None:
+    """Read what pi took the call to cost; nothing for a call that was aborted."""
+    return usd(object_of(object_of(raw).get("cost")).get("total")) or None

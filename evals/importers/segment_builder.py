@@ -45,13 +45,14 @@ class SegmentBuilder:
         time: float | None = None,
         model: object = None,
         usage: Usage | None = None,
+        cost_usd: float | None = None,
     ) -> list[Message]:
         """Append what one request produced: an assistant message, then its results."""
         position = len(self.messages)
         added = self.add(raws, where)
         if added and added[0].role == "assistant":
             name = model if isinstance(model, str) else None
-            self._requests.append(RecordedRequest(position, time, name, usage))
+            self._requests.append(RecordedRequest(position, time, name, usage, cost_usd))
         return added
 
     def open(self, messages: Iterable[Message], opened_by: RecordedCompaction | None) -> None:

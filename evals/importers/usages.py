@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -54,7 +55,9 @@ def anthropic_usage(raw: object) -> Usage | None:
     written = _number(raw, "cache_creation_input_tokens")
     read = _number(raw, "cache_read_input_tokens")
     parts = [part for part in (uncached, written, read) if part is not None]
-    return _usage(sum(parts) if parts else None, _number(raw, "output_tokens"), read, written)
+    usage = _usage(sum(parts) if parts else None, _number(raw, "output_tokens"), read, written)
+    for_an_hour = _number(_mapping(raw.get("cache_creation")), "ephemeral_1h_input_tokens")
+    return replace(usage, cache_write_1h_tokens=for_an_hour) if usage and for_an_hour else usage
 
 
 def google_usage(raw: object) -> Usage | None:
@@ -85,6 +88,13 @@ def unix_seconds(raw: object) -> float | None:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
+
+
+def usd(raw: object) -> float | None:
+    """Read an amount of dollars."""
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        return None
+    return float(raw) if 0 <= raw < float("inf") else None
 
 
 def _usage(

@@ -1,0 +1,298 @@
+"""What a provider's cache holds of the requests of one conversation, and what each request reads.
+
+A message that changed anywhere is not matched at all, although a provider that matches tokens would
+still read its beginning. Work per request is near-constant in what changed since the last one.
+"""
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from compaction.history import Entries
+from compaction.messages import INSTRUCTION_ROLES, Message
+from evals.caching import CachingRule
+
+MAX_EARLIER_LINES: Final = 4
+"""So many views that were left for another are remembered, in case a strategy goes back to one."""
+
+
+class Split(NamedTuple):
+    """Input tokens of one request by how they are billed."""
+
+    uncached: float
+    written: float
+    read: float
+
+    @property
+    def total(self) -> float:
+        return self.uncached + self.written + self.read
+
+
+class Scale(NamedTuple):
+    """Turns counted tokens of messages into a provider's tokens of a prompt."""
+
+    base_tokens: float
+    """What stands before the messages: tool schemas, and instructions that the log lacks."""
+    slope: float
+
+    def size(self, counted_tokens: float) -> float:
+        return self.base_tokens + self.slope * counted_tokens
+
+    def counted(self, tokens: float) -> float:
+        return (tokens - self.base_tokens) / self.slope
+
+
+class Sent(NamedTuple):
+    """What became of one request."""
+
+    split: Split
+    kept: int
+    """Leading messages equal to those of the request before."""
+    could_read: float
+    """Tokens of the request before that the cache still held: read, had all of it been kept."""
+
+
+class _Mark(NamedTuple):
+    """A place in a prompt, in front of the message at `position`."""
+
+    position: int
+    counted_tokens: float
+    """Of the messages before it."""
+    is_stored: bool
+    """Whether the cache has an entry that ends here."""
+
+
+@dataclass(slots=True, eq=False)
+class _Line:
+    """Requests that each begin with the one before."""
+
+    entries: Entries = ()
+    marks: list[_Mark] = field(default_factory=lambda: [_Mark(0, 0.0, is_stored=False)])
+    """Ascending; the first is at 0."""
+    answer: Message | None = None
+    last_used: float | None = None
+    shared: int = 0
+    """Leading messages that it has in common with the open line."""
+
+
+class PromptCache:
+    """One conversation at one provider."""
+
+    def __init__(self, rule: CachingRule, count: Callable[[Message], float]) -> None:
+        self._rule = rule
+        self._count = count
+        self._open = _Line()
+        self._earlier: deque[_Line] = deque(maxlen=MAX_EARLIER_LINES)
+
+    def send(
+        self,
+        entries: Entries,
+        tokens: float,
+        scale: Scale,
+        *,
+        unchanged: int = 0,
+        time: float | None = None,
+        answer: Message | None = None,
+    ) -> Sent:
+        """Take in a request and say how its input is billed.
+
+        Args:
+            entries: The view.
+            tokens: Its size, with all that stands before it.
+            scale: How parts of the view are measured.
+            unchanged: Leading entries known to be equal to those of the request before.
+            time: Unix seconds; without it nothing expires.
+            answer: What the model answered, which some providers cache too.
+        """
+        last = self._open
+        kept = _common_messages(last.entries, entries, unchanged)
+        could_read = 0.0
+        if self._is_alive(last, time):
+            could_read = cached_length(self._rule, scale.size(last.marks[-1].counted_tokens))
+        line, common = self._nearest_line(entries, kept)
+        is_alive = self._is_alive(line, time)
+        marks = self._marks_up_to(common, line, entries, is_alive=is_alive)
+        hit = self._readable(marks, entries) if is_alive else None
+        read = cached_length(self._rule, scale.size(hit.counted_tokens)) if hit else 0.0
+        if self._rule.reads == "units" and common < min(len(line.entries), len(entries)):
+            # What two requests had in common becomes an entry of its own.
+            marks[-1] = marks[-1]._replace(is_stored=True)
+        self._store(marks, entries, tokens, scale)
+        if time is None:
+            time = line.last_used
+        self._replace(line, kept, _Line(entries, marks, answer, time))
+        return Sent(split_of(self._rule, tokens, min(read, tokens)), kept, could_read)
+
+    def _is_alive(self, line: _Line, time: float | None) -> bool:
+        if not line.entries:
+            return False
+        if time is None or line.last_used is None:
+            return True
+        return time - line.last_used <= self._rule.ttl_seconds
+
+    def _nearest_line(self, entries: Entries, kept: int) -> tuple[_Line, int]:
+        """Return the line with the longest common beginning, and how many messages that is.
+
+        An earlier line was left at a message; only if this view leaves the open line right there
+        can it have more in common with the earlier one.
+        """
+        nearest, common = self._open, kept
+        for line in self._earlier:
+            if line.shared != kept:
+                line.shared = min(line.shared, kept)
+                continue
+            line.shared = _common_messages(line.entries, entries, kept)
+            if line.shared > common:
+                nearest, common = line, line.shared
+        return nearest, common
+
+    def _replace(self, line: _Line, kept: int, new: _Line) -> None:
+        """Open a line; the one that was open is remembered if it was left."""
+        if kept < len(self._open.entries):
+            self._open.shared = kept
+            self._earlier.append(self._open)
+        if line.shared == len(line.entries) and line in self._earlier:
+            self._earlier.remove(line)
+        self._open = new
+
+    def _marks_up_to(
+        self, common: int, line: _Line, entries: Entries, *, is_alive: bool
+    ) -> list[_Mark]:
+        """Return the marks of the common beginning, with one at its end."""
+        end = bisect_right(line.marks, common, key=lambda mark: mark.position)
+        marks = line.marks[:end] if end < len(line.marks) else line.marks
+        if not is_alive:
+            marks = [mark._replace(is_stored=False) for mark in marks]
+        self._extend(marks, entries, common, is_stored=False)
+        is_answer = (
+            self._rule.reads == "units"
+            and common == len(line.entries) < len(entries)
+            and entries[common].message == line.answer
+        )
+        if is_answer:
+            self._extend(marks, entries, common + 1, is_stored=True)
+        return marks
+
+    def _extend(
+        self, marks: list[_Mark], entries: Entries, position: int, *, is_stored: bool
+    ) -> None:
+        last = marks[-1]
+        if last.position < position:
+            added = sum(self._count(entry.message) for entry in entries[last.position : position])
+            marks.append(_Mark(position, last.counted_tokens + added, is_stored))
+
+    def _readable(self, marks: list[_Mark], entries: Entries) -> _Mark | None:
+        """Return where the longest prefix ends that the cache gives back; `marks` ends there."""
+        reads = self._rule.reads
+        if reads == "prefix":
+            return marks[-1]
+        if reads == "endings":
+            return self._last_ending(marks, entries)
+        stored = next((mark for mark in reversed(marks) if mark.is_stored), None)
+        if stored is None or reads != "breakpoints" or self._is_near(stored.position, entries):
+            return stored
+        # The breakpoint behind the instructions looks for an entry of its own.
+        instructions = instructions_end(entries)
+        own = next((mark for mark in marks if mark.position == instructions), None)
+        return own if own and own.is_stored else None
+
+    def _is_near(self, position: int, entries: Entries) -> bool:
+        """Whether the search back from the end of the request comes as far as `position`."""
+        lookback = self._rule.lookback
+        return lookback is None or positions_after(position, entries, lookback) < lookback
+
+    def _last_ending(self, marks: list[_Mark], entries: Entries) -> _Mark | None:
+        """Return the latest ending of a message group within the common beginning."""
+        common = marks[-1].position
+        left = self._rule.lookback
+        for position in range(len(entries), 0, -1):
+            if left == 0:
+                break
+            if not _is_ending(entries, position):
+                continue
+            if position <= common:
+                return self._mark_at(position, marks, entries)
+            left = left - 1 if left is not None else None
+        instructions = instructions_end(entries)
+        return self._mark_at(instructions, marks, entries) if instructions <= common else None
+
+    def _mark_at(self, position: int, marks: list[_Mark], entries: Entries) -> _Mark:
+        before = marks[bisect_right(marks, position, key=lambda mark: mark.position) - 1]
+        nearer = [before]
+        self._extend(nearer, entries, position, is_stored=False)
+        return nearer[-1]
+
+    def _store(self, marks: list[_Mark], entries: Entries, tokens: float, scale: Scale) -> None:
+        """Note what this request leaves in the cache: marks up to its end."""
+        size, instructions = len(entries), instructions_end(entries)
+        self._extend(marks, entries, instructions, is_stored=False)
+        if marks[-1].position < size:
+            marks.append(_Mark(size, scale.counted(tokens), is_stored=False))
+        entries_end_at = {"breakpoints": (instructions, size), "units": (size,)}
+        for position in entries_end_at.get(self._rule.reads, ()):
+            at = bisect_right(marks, position, key=lambda mark: mark.position) - 1
+            if scale.size(marks[at].counted_tokens) >= self._rule.min_tokens:
+                marks[at] = marks[at]._replace(is_stored=True)
+
+
+def split_of(rule: CachingRule, tokens: float, read: float) -> Split:
+    """Return how the input of a request is billed that reads so much of it from the cache."""
+    if rule.bills_writes and tokens >= rule.min_tokens:
+        return Split(0.0, tokens - read, read)
+    return Split(tokens - read, 0.0, read)
+
+
+def cached_length(rule: CachingRule, tokens: float) -> float:
+    """Return how much of a common beginning of so many tokens can be read."""
+    if rule.reads == "nothing" or tokens < rule.min_tokens:
+        return 0.0
+    return tokens if rule.step_tokens == 1 else tokens // rule.step_tokens * rule.step_tokens
+
+
+def instructions_end(entries: Entries) -> int:
+    """Return how many leading messages are instructions."""
+    for index, entry in enumerate(entries):
+        if entry.message.role not in INSTRUCTION_ROLES:
+            return index
+    return len(entries)
+
+
+def positions_after(position: int, entries: Entries, limit: int) -> int:
+    """Return how many places Anthropic's search passes from the end back to `position`.
+
+    A run of tool calls is one place, so is a run of tool results; every other block is one.
+    Counting stops at `limit`.
+    """
+    count = 0
+    is_in_results = False
+    for index in range(len(entries) - 1, position - 1, -1):
+        message = entries[index].message
+        if message.is_result:
+            count += not is_in_results
+        else:
+            n_parts = len(message.parts) if message.content else 0
+            count += n_parts + bool(message.tool_calls) + bool(message.reasoning)
+        is_in_results = message.is_result
+        if count >= limit:
+            break
+    return count
+
+
+def _is_ending(entries: Entries, position: int) -> bool:
+    """Whether a user message or a group of tool results ends in front of `position`."""
+    message = entries[position - 1].message
+    if message.role == "user":
+        return True
+    is_last = position == len(entries) or not entries[position].message.is_result
+    return message.is_result and is_last
+
+
+def _common_messages(before: Entries, after: Entries, known: int) -> int:
+    """Return how many leading messages are equal; `known` of them are."""
+    end = min(len(before), len(after))
+    for index in range(known, end):
+        if before[index] is not after[index] and before[index].message != after[index].message:
+            return index
+    return end
