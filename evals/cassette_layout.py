@@ -62,6 +62,36 @@ def with_values(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [_with_values(entry, tables) for entry in data["interactions"]]
 
 
+class GrowingLayout:
+    """The layout while it grows: a row per interaction, with the values it is the first to share.
+
+    `deserialize` reads what `serialize` wrote at once; rows are for files that are appended to.
+    """
+
+    def __init__(self) -> None:
+        self._tables = SharedValues()
+
+    def pack(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the row of one interaction."""
+        tables = self._tables
+        known = (len(tables.messages), len(tables.shared))
+        packed = {**entry, **_mapped_bodies(entry, lambda body: _pack_body(body, tables))}
+        return {
+            "messages": tables.messages[known[0] :],
+            "shared": tables.shared[known[1] :],
+            "interaction": packed,
+        }
+
+    def unpack(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the interaction of a row; rows are taken in the order in which they were made."""
+        tables = self._tables
+        for table, values in ((tables.messages, row["messages"]), (tables.shared, row["shared"])):
+            for value in values:
+                tables.put(table, value)
+        entry = row["interaction"]
+        return {**entry, **_mapped_bodies(entry, lambda body: _unpack_body(body, tables))}
+
+
 def _with_values(entry: Mapping[str, Any], tables: "SharedValues") -> dict[str, Any]:
     request, response = dict(entry["request"]), entry["response"]
     body = request.pop("body", None)

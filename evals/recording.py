@@ -22,11 +22,12 @@ from compaction.errors import CompactionError
 from compaction.llm import ModelCall, OpenAIChat
 from compaction.messages import Message, Part
 from compaction.tokens import TiktokenCounter
-from evals.cassettes import recorder
+from evals.recorder import recorder
 from evals.scenario_tools import own_tools
 from evals.scenarios import Scenario, ScenarioError, UserTurn, load_scenario
 from evals.scratch_tools import scratch_tools
-from evals.scripted_endpoint import quarter_of_chars, serve_script
+from evals.scripted_answers import quarter_of_chars
+from evals.scripted_endpoint import serve_script
 
 
 class Recorded(NamedTuple):

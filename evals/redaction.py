@@ -5,24 +5,26 @@ Requests are cleaned before they are stored and before they are looked up, so th
 
 import hashlib
 import json
-import re
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any, Protocol, TypeVar
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from evals.cassette_files import CassetteError
+from evals.secret_shapes import redact_secrets
 
 DIGEST_HEADER = "x-body-digest"
-KEPT_HEADERS = frozenset(
-    {"accept", "content-type", "content-encoding", "retry-after", "anthropic-version"}
-)
+KEPT_HEADERS = frozenset({"accept", "content-type", "retry-after", "anthropic-version"})
 """Every other header is dropped, which covers credentials, cookies, organisations and dates."""
-SECRET_QUERY_KEYS = ("key", "api_key", "api-key", "token", "access_token", "sig", "signature")
-_MARKS = ("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "AKIA", "xox", "earer")
-# In JSON text a secret may follow an escape such as \n, whose letter would hide its start.
-_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]))"
-_SECRET = re.compile(
-    _START + r"(?:sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}"
-    r"|AKIA[0-9A-Z]{16}|xox[a-z]-[A-Za-z0-9-]{10,})"
+SECRET_QUERY_KEYS = frozenset(
+    {"key", "api_key", "api-key", "apikey", "token", "access_token", "auth", "sig", "signature"}
+    | {"secret", "client_secret", "password", "subscription-key", "code"}
 )
-_BEARER = re.compile(r"(?i)(bearer\s+)[A-Za-z0-9._~+/=-]{16,}")
+_MAX_UNPACKED_BYTES = 256_000_000
+_SCOPE = ("index", "item_id", "output_index", "content_index")
+"""Keys that tell apart the texts which a stream gives in pieces."""
+Place = tuple[Any, ...]
 
 
 class RecordedRequest(Protocol):
@@ -34,14 +36,6 @@ class RecordedRequest(Protocol):
 
 
 Exchange = TypeVar("Exchange", bound=RecordedRequest)
-
-
-def redact_secrets(text: str) -> str:
-    """Replace what has the shape of an API key, a token or a bearer credential."""
-    # 5 ms per 300 kB by pattern, 0.1 ms by marks; a conversation passes here once per request.
-    if not any(mark in text for mark in _MARKS) and "EARER" not in text:
-        return text
-    return _BEARER.sub(r"\1[REDACTED]", _SECRET.sub("[REDACTED]", text))
 
 
 def body_digest(body: bytes | str | None) -> str:
@@ -57,23 +51,41 @@ def body_digest(body: bytes | str | None) -> str:
 
 
 def clean_request(request: Exchange) -> Exchange:
-    """Redact the body, keep harmless headers, add the digest; drop a loopback port and user."""
+    """Redact the body and the address, keep harmless headers, add the digest.
+
+    A loopback port, a user in the address and parameters that hold keys are dropped.
+    """
     request.body = _redacted_body(request.body)
     request.headers = {**_kept(request.headers), DIGEST_HEADER: body_digest(request.body)}
     parts = urlsplit(request.uri)
     host = parts.netloc.rpartition("@")[2]
     if parts.hostname in ("127.0.0.1", "localhost", "::1"):
         host = "localhost"
-    request.uri = urlunsplit(parts._replace(netloc=host))
+    query = [item for item in parse_qsl(parts.query) if item[0].lower() not in SECRET_QUERY_KEYS]
+    address = urlunsplit(parts._replace(netloc=host, query=urlencode(query), fragment=""))
+    request.uri = redact_secrets(address)
     return request
 
 
 def clean_response(response: dict[str, Any]) -> dict[str, Any] | None:
-    """Redact the body and keep harmless headers; None, which is not stored, for a failure."""
+    """Redact the body and keep harmless headers; None, which is not stored, for a failure.
+
+    Raises:
+        CassetteError: the body is packed in a way that cannot be looked into.
+    """
     if response["status"]["code"] >= 400:
         return None
-    body = {**response["body"], "string": _redacted_body(response["body"]["string"])}
-    return {**response, "headers": _kept(response["headers"]), "body": body}
+    lower = {name.lower(): value for name, value in response["headers"].items()}
+    body = _redacted_body(response["body"]["string"])
+    packed = [
+        item for item in lower.get("content-encoding", ()) if item not in ("identity", "gzip")
+    ]
+    if packed and isinstance(body, bytes) and not _is_text(body):
+        raise CassetteError(
+            f"an answer in the encoding {', '.join(packed)} cannot be searched for credentials, "
+            "so it is not recorded; have the endpoint send gzip or plain text"
+        )
+    return {**response, "headers": _kept(lower), "body": {**response["body"], "string": body}}
 
 
 def _kept(headers: Any) -> dict[str, Any]:
@@ -81,12 +93,94 @@ def _kept(headers: Any) -> dict[str, Any]:
     return {name: value for name, value in sorted(lower.items()) if name in KEPT_HEADERS}
 
 
+def _is_text(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _redacted_body(body: object) -> object:
+    """Return a body unpacked and without secrets, of the type it was given in."""
     if isinstance(body, str):
-        return redact_secrets(body)
+        return _redacted_text(body)
     if not isinstance(body, bytes):
         return body
-    try:
-        return redact_secrets(body.decode("utf-8")).encode("utf-8")
-    except UnicodeDecodeError:
+    raw = _unpacked(body)
+    # Latin-1 gives any bytes back as they were, and the shapes of secrets are ASCII.
+    encoding = "utf-8" if _is_text(raw) else "latin-1"
+    return _redacted_text(raw.decode(encoding)).encode(encoding)
+
+
+def _unpacked(body: bytes) -> bytes:
+    if body[:2] != b"\x1f\x8b":
         return body
+    unzip = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    try:
+        return unzip.decompress(body, _MAX_UNPACKED_BYTES)
+    except zlib.error as error:
+        raise CassetteError(
+            f"a gzip body cannot be unpacked, so it is not recorded: {error}"
+        ) from error
+
+
+def _redacted_text(text: str) -> str:
+    is_stream = text.lstrip().startswith(("data:", "event:", ":")) and "\ndata:" in f"\n{text}"
+    return redact_secrets(_without_split_secrets(text) if is_stream else text)
+
+
+def _without_split_secrets(stream: str) -> str:
+    """Redact what the events of a stream make together: a key comes in pieces of a few letters."""
+    lines = stream.split("\n")
+    events = {number: value for number, line in enumerate(lines) if (value := _event(line))}
+    pieces: dict[Place, list[tuple[int, Place]]] = defaultdict(list)
+    for number, event in events.items():
+        scope = tuple(event.get(key) for key in _SCOPE)
+        for place, name in _texts(event, (), ()):
+            pieces[(scope, name)].append((number, place))
+    changed = set()
+    for places in pieces.values():
+        whole = "".join(_at(events[number], place) for number, place in places)
+        if (clean := redact_secrets(whole)) != whole:
+            for position, (number, place) in enumerate(places):
+                _put(events[number], place, clean if position == 0 else "")
+                changed.add(number)
+    for number in changed:
+        lines[number] = f"data: {json.dumps(events[number], ensure_ascii=False)}"
+    return "\n".join(lines)
+
+
+def _event(line: str) -> dict[str, Any] | None:
+    if not line.startswith("data:"):
+        return None
+    try:
+        value = json.loads(line.removeprefix("data:"))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _texts(value: Any, place: Place, name: Place) -> Iterator[tuple[Place, Place]]:
+    """Yield where texts lie, and by what name the pieces of one text are known in all events."""
+    if isinstance(value, str):
+        yield place, name
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(item, (*place, key), (*name, key))
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            number = item.get("index", at) if isinstance(item, dict) else at
+            yield from _texts(item, (*place, at), (*name, number))
+
+
+def _at(value: Any, place: Place) -> str:
+    for key in place:
+        value = value[key]
+    return str(value)
+
+
+def _put(value: Any, place: Place, text: str) -> None:
+    for key in place[:-1]:
+        value = value[key]
+    value[place[-1]] = text

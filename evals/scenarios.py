@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from compaction.errors import TranscriptError
-from evals.scripted_endpoint import Reply, quarter_of_chars
+from evals.scripted_answers import Reply, quarter_of_chars
 
 Json = dict[str, Any]
 USER_PAUSE_SECONDS = 240

@@ -1,156 +1,78 @@
 """A real HTTP server on loopback that answers Chat Completions from a script.
 
 It exists to record and to test: the client, the wire and the cassette are real, the answers are
-not a model's. No streaming.
+not a model's. It answers whole or streamed, plain or gzip, late, with errors, or not to the end.
 """
 
-import hashlib
+import gzip
 import json
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Literal
+from typing import Any
 
-from compaction.image_tokens import image_tokens
+from evals.scripted_answers import (
+    Completions,
+    Fault,
+    Json,
+    Reply,
+    Said,
+    chunks_of,
+    quarter_of_chars,
+)
 
-Json = dict[str, Any]
-MESSAGE_OVERHEAD_TOKENS = 4
-CACHE_STEP_TOKENS = 128
-CACHE_MIN_TOKENS = 1024
-"""OpenAI caches prompts from 1,024 tokens on, in steps of 128 (prompt caching guide)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """One assistant message: text, tool calls (as Chat Completions dicts), or both."""
-
-    content: str | None = None
-    tool_calls: tuple[Json, ...] = ()
-    elapsed_seconds: int = 12
-    """Added to `created`; the clock of the answers is the script's, not the machine's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """One answer that fails."""
-
-    kind: Literal["status", "cut_off", "slow"]
-    status: int = 503
-    """Used by `status` only."""
-    delay_seconds: float = 0.0
-    """Waited before anything is sent; `slow` then closes the connection without an answer."""
+MISSING_BYTES = 500
+"""By which an answer that is cut off falls short of its announced length."""
 
 
 @dataclass(slots=True)
 class ScriptedEndpoint:
     """The state of one server: what it will say next and what it was asked."""
 
-    script: Iterator[Reply | Fault]
-    model: str
-    created: int
-    count_tokens: Callable[[str], int]
+    say: Callable[[Json], Said]
+    completions: Completions
     base_url: str = ""
     requests: list[Json] = field(default_factory=list)
     """Bodies received, faults included, oldest first."""
-    _answered: int = 0
-    _previous: Sequence[Json] = ()
-    _sizes_tokens: dict[str, int] = field(default_factory=dict)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    """Of each of them, names in lower case."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def answer(self, body: Json) -> Json | Fault | None:
-        """Return the completion for a request, a fault, or None at the end of the script."""
+    def answer(self, body: Json, headers: dict[str, str]) -> tuple[Said, Json]:
+        """Return what the script says to a request and, if that is a reply, its completion."""
         with self._lock:
             self.requests.append(body)
-            reply = next(self.script, None)
-            if reply is None or isinstance(reply, Fault):
-                return reply
-            self.created += reply.elapsed_seconds
-            completion = self._completion(body, reply)
-            self._answered += 1
-            self._previous = body["messages"]
-            return completion
-
-    def _completion(self, body: Json, reply: Reply) -> Json:
-        message: Json = {"role": "assistant", "content": reply.content, "refusal": None}
-        if reply.tool_calls:
-            message["tool_calls"] = list(reply.tool_calls)
-        seed = f"{self.model}.{self._answered}.{_dumps(message)}"
-        reason = "tool_calls" if reply.tool_calls else "stop"
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
-        return {
-            "id": f"chatcmpl-{hashlib.sha256(seed.encode()).hexdigest()[:29]}",
-            "object": "chat.completion",
-            "created": self.created,
-            "model": self.model,
-            "choices": [choice],
-            "usage": self._usage(body, message),
-        }
-
-    def _usage(self, body: Json, message: Json) -> Json:
-        messages: list[Json] = body["messages"]
-        shared = 0
-        for old, new in zip(self._previous, messages, strict=False):
-            if old != new:
-                break
-            shared += 1
-        tools_tokens = self._size_tokens(_dumps(body["tools"])) if body.get("tools") else 0
-        sizes = [self._message_tokens(item) for item in messages]
-        prefix_tokens = tools_tokens + sum(sizes[:shared]) if shared else 0
-        cached = prefix_tokens // CACHE_STEP_TOKENS * CACHE_STEP_TOKENS
-        prompt, output = tools_tokens + sum(sizes), self._message_tokens(message)
-        return {
-            "prompt_tokens": prompt,
-            "completion_tokens": output,
-            "total_tokens": prompt + output,
-            "prompt_tokens_details": {"cached_tokens": cached if cached >= CACHE_MIN_TOKENS else 0},
-        }
-
-    def _message_tokens(self, message: Json) -> int:
-        content, calls = message.get("content"), message.get("tool_calls")
-        parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
-        total = MESSAGE_OVERHEAD_TOKENS + sum(self._part_tokens(part) for part in parts)
-        for call in calls or ():
-            function = call["function"]
-            total += self._size_tokens(function["name"]) + self._size_tokens(function["arguments"])
-        return total
-
-    def _part_tokens(self, part: Json) -> int:
-        if part["type"] == "image_url":
-            return image_tokens(part)
-        return self._size_tokens(part["text"] if part["type"] == "text" else _dumps(part))
-
-    def _size_tokens(self, text: str) -> int:
-        if text not in self._sizes_tokens:
-            self._sizes_tokens[text] = self.count_tokens(text)
-        return self._sizes_tokens[text]
-
-
-def quarter_of_chars(text: str) -> int:
-    """Estimate tokens as characters / 4, rounded up."""
-    return -(-len(text) // 4)
+            self.headers.append(headers)
+            said = self.say(body)
+            return said, self.completions.make(body, said) if isinstance(said, Reply) else {}
 
 
 @contextmanager
 def serve_script(
-    script: Iterable[Reply | Fault],
+    script: Iterable[Reply | Fault] | Callable[[Json], Said],
     *,
     model: str = "scripted",
     created: int = 1_767_225_600,
     count_tokens: Callable[[str], int] = quarter_of_chars,
+    compress: bool = False,
 ) -> Iterator[ScriptedEndpoint]:
     """Serve a script on a free loopback port; `base_url` of the result ends in `/v1`.
 
     Args:
-        script: The answers in order; a fault takes the place of one answer.
+        script: The answers in order, a fault in the place of one answer; or a function from the
+            body of a request to its answer.
         model: The model name that answers carry.
         created: Unix time before the first answer.
         count_tokens: What `usage` is counted with.
+        compress: Send gzip to clients that accept it.
     """
-    endpoint = ScriptedEndpoint(iter(script), model, created, count_tokens)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(endpoint))
+    say = script if callable(script) else _in_order(script)
+    endpoint = ScriptedEndpoint(say, Completions(model, created, count_tokens))
+    server = _Server(endpoint, compress=compress)
     endpoint.base_url = f"http://127.0.0.1:{server.server_port}/v1"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
@@ -162,62 +84,113 @@ def serve_script(
         server.server_close()
 
 
-def _handler(endpoint: ScriptedEndpoint) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("content-length", 0)))
-            problem = _problem(self.path, raw)
-            if problem:
-                self._send(*problem)
-                return
-            answer = endpoint.answer(json.loads(raw))
-            if answer is None:
-                count = len(endpoint.requests) - 1
-                self._send(400, _error(f"the script ended after {count} answers"))
-            elif isinstance(answer, Fault):
-                self._fail(answer)
-            else:
-                self._send(200, answer)
-
-        def _fail(self, fault: Fault) -> None:
-            time.sleep(fault.delay_seconds)
-            self.close_connection = True
-            if fault.kind == "status":
-                self._send(fault.status, _error("scripted fault"))
-            elif fault.kind == "cut_off":
-                self._send(200, {"id": "chatcmpl-cut"}, missing_bytes=500)
-
-        def _send(self, status: int, body: Json, *, missing_bytes: int = 0) -> None:
-            raw = _dumps(body).encode("utf-8")
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(raw) + missing_bytes))
-            self.end_headers()
-            self.wfile.write(raw)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing: a test that prints every request hides its own failure."""
-
-    return Handler
+def _in_order(script: Iterable[Reply | Fault]) -> Callable[[Json], Said]:
+    answers = iter(script)
+    return lambda _: next(answers, None)
 
 
-def _problem(path: str, raw: bytes) -> tuple[int, Json] | None:
-    if path != "/v1/chat/completions":
-        return 404, _error(f"no such path: {path}")
+class _Server(ThreadingHTTPServer):
+    def __init__(self, endpoint: ScriptedEndpoint, *, compress: bool) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.endpoint = endpoint
+        self.compress = compress
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that are gone; tests kill them on purpose."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("content-length", 0)))
+        problem = _problem(self.path, raw)
+        if problem:
+            self._send_error(*problem)
+            return
+        endpoint, body = self.server.endpoint, json.loads(raw)
+        lower = {name.lower(): value for name, value in self.headers.items()}
+        said, completion = endpoint.answer(body, lower)
+        if said is None:
+            self._send_error(400, f"the script ended after {len(endpoint.requests) - 1} answers")
+            return
+        time.sleep(said.delay_seconds)
+        if isinstance(said, Fault):
+            self._fail(said, is_stream=bool(body.get("stream")))
+        else:
+            self._send(200, *_encoded(completion, body))
+
+    def _fail(self, fault: Fault, *, is_stream: bool) -> None:
+        self.close_connection = True
+        if fault.kind == "status":
+            wait = fault.retry_after_seconds
+            headers = {} if wait is None else {"retry-after": f"{wait:g}"}
+            self._send_error(fault.status, "scripted fault", headers)
+        elif fault.kind == "malformed":
+            self._send(200, b'{"id": "chatcmpl-broken", "choices": [', "application/json")
+        elif fault.kind == "cut_off":
+            start = {"id": "chatcmpl-cut", "choices": []}
+            kind = "text/event-stream" if is_stream else "application/json"
+            raw = _event(start) if is_stream else _dumps(start).encode("utf-8")
+            self._send(200, raw, kind, missing_bytes=MISSING_BYTES)
+
+    def _send_error(self, status: int, text: str, headers: dict[str, str] | None = None) -> None:
+        self._send(status, _dumps(_error(text)).encode("utf-8"), "application/json", headers)
+
+    def _send(
+        self,
+        status: int,
+        raw: bytes,
+        kind: str,
+        headers: dict[str, str] | None = None,
+        *,
+        missing_bytes: int = 0,
+    ) -> None:
+        more = dict(headers or {})
+        if self.server.compress and "gzip" in self.headers.get("accept-encoding", ""):
+            raw, more["content-encoding"] = gzip.compress(raw, mtime=0), "gzip"
+        self.send_response(status)
+        length = str(len(raw) + missing_bytes)
+        for name, value in {"content-type": kind, "content-length": length, **more}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing: a test that prints every request hides its own failure."""
+
+
+def _encoded(completion: Json, body: Json) -> tuple[bytes, str]:
+    """Return an answer and its content type; a stream, if the request asks for one."""
+    if not body.get("stream"):
+        return _dumps(completion).encode("utf-8"), "application/json"
+    with_usage = bool((body.get("stream_options") or {}).get("include_usage"))
+    events = [_event(chunk) for chunk in chunks_of(completion, with_usage=with_usage)]
+    return b"".join([*events, b"data: [DONE]\n\n"]), "text/event-stream"
+
+
+def _event(chunk: Json) -> bytes:
+    return f"data: {_dumps(chunk)}\n\n".encode()
+
+
+def _problem(path: str, raw: bytes) -> tuple[int, str] | None:
+    if path.split("?")[0] != "/v1/chat/completions":
+        return 404, f"no such path: {path}"
     try:
         body = json.loads(raw)
     except ValueError:
-        return 400, _error("the body is not JSON")
+        return 400, "the body is not JSON"
     if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
-        return 400, _error("the body has no list `messages`")
-    return (400, _error("this endpoint does not stream")) if body.get("stream") else None
+        return 400, "the body has no list `messages`"
+    return None
 
 
 def _error(text: str) -> Json:
     return {"error": {"message": text, "type": "scripted_endpoint", "code": None, "param": None}}
 
 
-def _dumps(value: object) -> str:
+def _dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

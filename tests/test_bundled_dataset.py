@@ -8,7 +8,8 @@ import pytest
 
 from compaction.llm import ModelCall, OpenAIChat
 from compaction.messages import Message
-from evals.cassettes import load_cassette, recorder
+from evals.cassettes import load_cassette
+from evals.recorder import recorder
 from evals.recording import record_scenario
 from evals.scenarios import load_scenario
 

@@ -1,4 +1,6 @@
+import gzip
 import json
+import time
 import urllib.error
 import urllib.request
 from http.client import IncompleteRead, RemoteDisconnected
@@ -8,7 +10,8 @@ import pytest
 from compaction.errors import ModelError
 from compaction.llm import ModelCall, OpenAIChat
 from compaction.messages import Message
-from evals.scripted_endpoint import Fault, Reply, quarter_of_chars, serve_script
+from evals.scripted_answers import Fault, Reply, quarter_of_chars
+from evals.scripted_endpoint import serve_script
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
 
@@ -21,6 +24,12 @@ def post(endpoint, body, path="/chat/completions"):
     )
     with urllib.request.urlopen(request, timeout=5) as answer:
         return json.loads(answer.read())
+
+
+def client(endpoint):
+    from openai import OpenAI
+
+    return OpenAI(base_url=endpoint.base_url, api_key="none", max_retries=0)
 
 
 def said(*texts):
@@ -103,6 +112,98 @@ def test_a_slow_fault_closes_without_an_answer():
         post(endpoint, said("a"))
 
 
+def test_a_status_fault_may_say_when_to_come_back():
+    with serve_script([Fault("status", 429, retry_after_seconds=7)]) as endpoint:
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            post(endpoint, said("a"))
+        caught.value.close()
+
+    assert caught.value.headers["retry-after"] == "7"
+
+
+def test_a_malformed_answer_is_no_json():
+    with serve_script([Fault("malformed")]) as endpoint, pytest.raises(json.JSONDecodeError):
+        post(endpoint, said("a"))
+
+
+def test_a_reply_may_come_late():
+    with serve_script([Reply("late", delay_seconds=0.2)]) as endpoint:
+        started = time.monotonic()
+        late = post(endpoint, said("a"))
+
+    assert time.monotonic() - started >= 0.2
+    assert late["choices"][0]["message"]["content"] == "late"
+
+
+def test_a_function_answers_by_what_it_is_asked():
+    def echo(body):
+        return Reply(body["messages"][-1]["content"].upper())
+
+    with serve_script(echo) as endpoint:
+        answers = [post(endpoint, said(text)) for text in ("b", "a", "b")]
+
+    assert [a["choices"][0]["message"]["content"] for a in answers] == ["B", "A", "B"]
+
+
+def test_the_headers_of_requests_are_remembered_in_lower_case():
+    with serve_script([Reply("a")]) as endpoint:
+        post(endpoint, said("a"))
+
+    assert endpoint.headers[0]["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("compress", [False, True])
+def test_the_real_client_puts_a_stream_together(compress):
+    text, calls = "A text of more than seven characters.", (CALL, {**CALL, "id": "call_2"})
+    with serve_script([Reply(text, calls)], compress=compress) as endpoint:
+        stream = client(endpoint).chat.completions.create(
+            **said("a"), stream=True, stream_options={"include_usage": True}
+        )
+        chunks = list(stream)
+
+    deltas = [choice.delta for chunk in chunks for choice in chunk.choices]
+    assert "".join(delta.content or "" for delta in deltas) == text
+    # 37 characters in sevens
+    assert sum(bool(delta.content) for delta in deltas) == 6
+    heads = [call for delta in deltas for call in delta.tool_calls or () if call.id]
+    assert [(call.index, call.id) for call in heads] == [(0, "call_1"), (1, "call_2")]
+    arguments = [call for delta in deltas for call in delta.tool_calls or () if not call.id]
+    assert [(call.index, call.function.arguments) for call in arguments] == [(0, "{}"), (1, "{}")]
+    assert chunks[-1].usage.prompt_tokens == 4 + 1
+    assert chunks[-2].choices[0].finish_reason == "tool_calls"
+
+
+def test_a_stream_has_no_usage_unless_it_was_asked_for():
+    with serve_script([Reply("a")]) as endpoint:
+        stream = client(endpoint).chat.completions.create(**said("a"), stream=True)
+        assert [chunk.usage for chunk in stream] == [None] * 3
+
+
+def test_a_stream_that_is_cut_off_fails_in_the_client():
+    from openai import OpenAIError
+
+    with (
+        serve_script([Fault("cut_off")]) as endpoint,
+        pytest.raises(OpenAIError, match="Connection error"),
+    ):
+        list(client(endpoint).chat.completions.create(**said("a"), stream=True))
+
+
+def test_gzip_is_sent_to_those_who_accept_it_only():
+    with serve_script([Reply("a"), Reply("b")], compress=True) as endpoint:
+        request = urllib.request.Request(
+            endpoint.base_url + "/chat/completions",
+            data=json.dumps(said("a")).encode(),
+            headers={"accept-encoding": "gzip"},
+        )
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            packed = answer.read()
+        plain = post(endpoint, said("a"))
+
+    assert json.loads(gzip.decompress(packed))["choices"][0]["message"]["content"] == "a"
+    assert plain["choices"][0]["message"]["content"] == "b"
+
+
 def test_the_end_of_the_script_is_an_error_that_says_so():
     with serve_script([Reply("only")]) as endpoint:
         model = OpenAIChat("m", base_url=endpoint.base_url)
@@ -117,7 +218,6 @@ def test_the_end_of_the_script_is_an_error_that_says_so():
     [
         (b"{", "/chat/completions", 400),
         ({"model": "m"}, "/chat/completions", 400),
-        ({"messages": [], "stream": True}, "/chat/completions", 400),
         (said("a"), "/responses", 404),
     ],
 )
