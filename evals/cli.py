@@ -7,14 +7,17 @@ Nothing heavy is imported before a command needs it, so that `--help` is quick.
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
+from typer.main import get_command
 
 from compaction.errors import CompactionError, one_line
 from evals.commands import check, compare, doctor, init, listing, report, run
 from evals.commands.exit_codes import EXIT_INTERRUPTED, EXIT_USAGE
+from evals.config import CONFIG_FILE, Flag, read_config
 
 app = typer.Typer(
     name="compaction-evals",
@@ -35,7 +38,14 @@ def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
 
 @app.callback()
 def _global(
+    context: typer.Context,
     *,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help=f"A TOML file with flags of the commands. Without: {CONFIG_FILE}, if there is one."
+        ),
+    ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
     version: Annotated[
         bool,
@@ -45,6 +55,13 @@ def _global(
     ] = False,
 ) -> None:
     """Read flags that stand before the command; `main` looks at --debug itself."""
+    found = config or (Path(CONFIG_FILE) if Path(CONFIG_FILE).is_file() else None)
+    if found is None:
+        return
+    context.obj = read_config(found, known_flags())
+    context.default_map = {name: dict(table) for name, table in context.obj.defaults.items()}
+    if config is None:
+        _say(f"flags from {CONFIG_FILE}")
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -60,6 +77,28 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 for _name, _command in COMMANDS.items():
     app.command(_name)(_command)
+
+
+def known_flags() -> dict[str, dict[str, Flag]]:
+    """Return command -> flag without dashes -> what a config file may say about it."""
+    group = get_command(app)
+    return {
+        name: {
+            _flag_name(parameter): Flag(
+                str(parameter.name),
+                takes_many=getattr(parameter, "multiple", False) or parameter.nargs == -1,
+                is_switch=bool(getattr(parameter, "is_flag", False)),
+            )
+            for parameter in command.params
+            if parameter.name != "help"
+        }
+        for name, command in getattr(group, "commands", {}).items()
+    }
+
+
+def _flag_name(parameter: Any) -> str:
+    """Return a flag as it is typed, without dashes; an argument by its name."""
+    return str(parameter.opts[0]).removeprefix("--").replace("_", "-")
 
 
 def main() -> None:

@@ -47,6 +47,8 @@ class RunRequest:
     cell_seconds: float = DEFAULT_CELL_SECONDS
     out: Path | None = None
     command: str = ""
+    config: Json | None = None
+    """What a config file said, for the manifest."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,7 @@ def _manifest(asked: RunRequest, plan: Plan, found: LoadReport) -> Json:
 
     return {
         "command": asked.command,
+        "config": asked.config,
         "started_at": _now(),
         "settings": [
             {"label": item.label, "strategy": item.strategy, "parameters": dict(item.parameters)}

@@ -5,7 +5,7 @@ import math
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evals.cli import main
@@ -184,6 +184,7 @@ def test_a_margin_can_be_set(tmp_path):
         with_margins({"rech": 1})
 
 
+@settings(max_examples=10)
 @given(st.lists(st.floats(-0.3, 0.3).map(lambda x: round(x, 3)), min_size=1, max_size=6))
 def test_swapping_the_sides_swaps_everything(tmp_path_factory, changes):
     rows = [row(f"t{n}", "old", saving=0.5, reach=0.5) for n in range(len(changes))]

@@ -16,9 +16,11 @@ from evals.commands.flags import (
     values_of,
 )
 from evals.commands.report import write_reports
+from evals.config import Config
 
 
 def run(
+    context: typer.Context,
     paths: Paths = None,
     *,
     strategy: Strategies = None,
@@ -60,6 +62,7 @@ def run(
 
     from evals.running import RunRequest, execute, verdict
 
+    config: Config | None = context.obj
     check_model(model, base_url)
     asked = RunRequest(
         paths=tuple(paths or ()),
@@ -79,6 +82,7 @@ def run(
         cell_seconds=cell_timeout,
         out=out,
         command=" ".join(["compaction-evals", *sys.argv[1:]]),
+        config=None if config is None else config.as_json("run"),
     )
     console = Console(stderr=True)
     finished = execute(asked, console)
