@@ -202,9 +202,10 @@ def bundled_files() -> list[Path]:
     return [cassette_of(dataset) for dataset in bundled_datasets()]
 
 
-def load_bundled() -> list[Transcript]:
-    """Read the bundled datasets, with their facts."""
-    return [transcript for path in bundled_files() for transcript in load_file(path)]
+def load_bundled(name: str | None = None) -> list[Transcript]:
+    """Read the bundled datasets, or the one of a name, with their facts."""
+    files = [path for path in bundled_files() if name in (None, path.parent.name)]
+    return [transcript for path in files for transcript in load_file(path)]
 
 
 def _files_below(folder: Path, entered: set[str]) -> Iterable[Path]:

@@ -124,7 +124,7 @@ def test_they_keep_it_in_one_long_run_and_act_there(number):
     ids=lambda strategy: strategy.name,
 )
 def test_they_keep_it_on_the_bundled_conversation(strategy):
-    (transcript,) = load_bundled()
+    (transcript,) = load_bundled("settlement-incident")
 
     findings = check_conversation(strategy, transcript.messages)
 

@@ -68,7 +68,7 @@ def test_on_the_blind_cases_too(name, claims, texts):
 
 
 def test_on_the_bundled_conversation_too():
-    (transcript,) = load_bundled()
+    (transcript,) = load_bundled("settlement-incident")
     claims = {fact.id: fact.claim for fact in find_facts(prepare(transcript)).facts}
     index = FactIndex(claims.items())
     texts = [held_text(message) for message in transcript.messages[::3]]

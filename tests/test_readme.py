@@ -78,8 +78,9 @@ def test_the_compactor_of_the_readme_is_a_strategy(tmp_path: Path):
         check=False,
     )
 
-    row = json.loads((tmp_path / "run" / "rows.jsonl").read_text("utf-8"))
-    assert row["status"] == "ok", done.stderr
-    assert row["engaged"]
+    lines = (tmp_path / "run" / "rows.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert {row["status"] for row in rows} == {"ok"}, done.stderr
+    assert any(row["engaged"] for row in rows)
     assert done.returncode == 1
     assert "calls_stay_paired" in done.stderr

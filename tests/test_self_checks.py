@@ -23,7 +23,7 @@ SOURCES = ("bundled", "generated-1", "generated-2")
 @cache
 def material_of(source):
     if source == "bundled":
-        (transcript,) = load_bundled()
+        (transcript,) = load_bundled("settlement-incident")
     else:
         transcript = generate(203, seed=int(source[-1]), plant_every=2, facts_every=7)
     prepared = prepare(transcript)
