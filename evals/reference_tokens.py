@@ -12,6 +12,7 @@ import unicodedata
 from typing import Final, Literal, NamedTuple
 
 from evals.common_names import is_common_name
+from evals.reference_codes import is_code
 
 ReferenceClass = Literal["path", "url", "uuid", "hash", "identifier", "key_value", "error_line"]
 
@@ -67,6 +68,7 @@ _DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", re.ASCII)
 _PLAIN: Final = re.compile(r"[A-Za-z][a-z]*|[A-Z]+|[\d.\-+~$/]*")
 _RECEIVER: Final = re.compile(r"(?:(?:self|this|cls|super)\.)+")
 _PIECES: Final = re.compile(rf"[-+~@$\\/{CJK}]+|\.\.+")
+_CJK_RUN: Final = re.compile(rf"[{CJK}]+")
 ESCAPE: Final = re.compile(r"\\+(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrtbf](?![:\\]))?")
 _WINDOWS: Final = re.compile(r"(?:\.{1,2}|\w+(?=\\[^nrtbf\\]))(?:\\+[\w.@ +-]+)+")
 _FILE: Final = re.compile(r"\.?[^\W_][\w.+-]*\.(\w{1,11})|\.[a-z][\w-]*\.(\w{1,11})")
@@ -143,6 +145,8 @@ def _references_without_slash(token: str) -> tuple[Reference, ...]:
     if _UUID.fullmatch(token):
         return (Reference("uuid", token),)
     token = token.lstrip("@~")
+    if is_code(token) and not _HASH.fullmatch(token):
+        return (Reference("identifier", token),)
     if is_blob(token):
         return ()
     if _FILE.fullmatch(token) and has_known_extension(token):
@@ -183,7 +187,8 @@ def _references_of_slashes(token: str) -> tuple[Reference, ...]:
     path = canonical_path(token)
     if path is None:
         return ()
-    if path[0] not in "/.~" and all(map(has_known_extension, parts := path.split("/"))):
+    parts = path.split("/")
+    if path[0] not in "/.~" and (all(map(has_known_extension, parts)) or all(map(is_code, parts))):
         return tuple(found for part in parts for found in references_of_token(part))
     if _is_path(path):
         return () if is_common_name(path) or is_blob(path) else (Reference("path", path),)
@@ -238,9 +243,11 @@ def _is_specific(parts: list[str]) -> bool:
 
 def _references_of_names(token: str) -> tuple[Reference, ...]:
     found = []
+    if not token.isascii():
+        found = [Reference("identifier", part) for part in _CJK_RUN.split(token) if is_code(part)]
     for piece in [token] if token.isascii() and token.isidentifier() else _PIECES.split(token):
         reference = _reference_of_name(piece.strip("."))
-        if reference is not None:
+        if reference is not None and reference not in found:
             found.append(reference)
     return tuple(found)
 

@@ -15,6 +15,7 @@ import re
 import unicodedata
 from typing import Final
 
+from evals.reference_codes import continues_code, is_code
 from evals.reference_spans import ERROR_WORD, add_pairs, cut_urls, error_lines
 from evals.reference_tokens import (
     CJK,
@@ -34,7 +35,7 @@ __all__ = [
     "occurs_in",
 ]
 
-EXTRACTOR_VERSION: Final = "1"
+EXTRACTOR_VERSION: Final = "2"
 """Part of every stored need: raise it when the same text would give other references."""
 
 MAX_CACHED_TOKENS: Final = 200_000
@@ -162,9 +163,9 @@ def _delimiters_beside(piece: bytes, token: bytes, *, after: bool) -> set[bytes]
 def occurs_in(reference_value: str, text: str) -> bool:
     """Tell whether a value stands in a text with no letter, digit or underscore beside it.
 
-    A relative path so occurs in an absolute one. Between Chinese, Japanese or Korean and Latin
-    characters there is a border. Backslashes count as separators, escapes as spaces, and the text
-    is brought to NFC.
+    A relative path so occurs in an absolute one, but a code not in a longer one. Between Chinese,
+    Japanese or Korean and Latin characters there is a border. Backslashes count as separators,
+    escapes as spaces, and the text is brought to NFC.
     """
     if _stands_in(reference_value, text):
         return True
@@ -185,11 +186,14 @@ _IS_CJK: Final = re.compile(f"[{CJK}]")
 def _stands_in(value: str, text: str) -> bool:
     if not value:
         return False
+    in_code = "-" in value and is_code(value)
     position = text.find(value)
     while position >= 0:
         end = position + len(value)
-        if not _adjoins(value[0], text[position - 1 : position] if position else "") and (
-            not _adjoins(value[-1], text[end : end + 1])
+        if not (
+            _adjoins(value[0], text[position - 1 : position] if position else "")
+            or _adjoins(value[-1], text[end : end + 1])
+            or (in_code and continues_code(text, position, end))
         ):
             return True
         position = text.find(value, position + 1)
