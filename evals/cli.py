@@ -15,7 +15,7 @@ from typer.exceptions import TyperException
 from typer.main import get_command
 
 from compaction.errors import CompactionError, one_line
-from evals.commands import check, compare, doctor, init, listing, report, run
+from evals.commands import check, compare, doctor, init, listing, record, report, run
 from evals.commands.exit_codes import EXIT_INTERRUPTED, EXIT_USAGE
 from evals.config import CONFIG_FILE, Flag, read_config
 
@@ -69,6 +69,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "report": report.report,
     "compare": compare.compare,
     "check": check.check,
+    "record": record.record,
     "doctor": doctor.doctor,
     "list": listing.list_,
     "init": init.init,
@@ -133,7 +134,7 @@ def _guarded(command: Callable[[], Any], *, debug: bool) -> int:
         _say(f"internal error: {type(error).__name__}: {error}; run again with --debug")
         return EXIT_USAGE
     if code == EXIT_INTERRUPTED:
-        _say("stopped; what was scored is kept, the same command continues")
+        _say("stopped; what was done is kept, the same command continues")
     return code if isinstance(code, int) else 0
 
 

@@ -41,7 +41,10 @@ class UnrecordedRequestError(CassetteError):
 
 @contextmanager
 def recorder(
-    path: Path | str, *, mode: Literal["replay", "record", "extend"] = "replay"
+    path: Path | str,
+    *,
+    mode: Literal["replay", "record", "extend"] = "replay",
+    repeats: bool = True,
 ) -> Iterator["Cassette"]:
     """Open a cassette; a new one is plain YAML if its name ends so, else in the compact layout.
 
@@ -52,6 +55,8 @@ def recorder(
         path: The cassette file.
         mode: `replay` needs the file and refuses anything new; `record` starts afresh and writes
             only if the block succeeds; `extend` adds what is missing.
+        repeats: Give an answer as often as it is asked for; otherwise once, equal requests in the
+            order in which they were recorded.
 
     Raises:
         CassetteError: the cassette to replay cannot be used (vcrpy would carry on without it).
@@ -65,7 +70,7 @@ def recorder(
         file,
         record_mode=modes[mode],
         persister=_Files(can_load=mode != "record"),
-        allow_playback_repeats=True,
+        allow_playback_repeats=repeats,
         record_on_exception=mode == "extend",
     ) as cassette:
         if mode == "replay":
@@ -78,8 +83,10 @@ class KeptRecording:
 
     def __init__(self, cassette: "Cassette", journal: CassetteJournal, path: Path) -> None:
         self._cassette, self._journal, self._path = cassette, journal, path
-        self._kept = self.found = len(cassette.data)
+        self._written = self.found = len(cassette.data)
         """How many answers a process before left."""
+        self.difference = ""
+        """How the request just kept differs from the one kept before in its place, if it does."""
 
     @property
     def reused(self) -> int:
@@ -87,16 +94,36 @@ class KeptRecording:
         played: Mapping[int, int] = self._cassette.play_counts
         return sum(1 for index in range(self.found) if played[index])
 
-    def keep(self) -> None:
+    @property
+    def answers(self) -> int:
+        """Count the answers of this conversation so far, given again or new."""
+        return self.reused + self._written - self.found
+
+    def keep(self) -> bool:
         """Write down the answers that came since the last call, and give none of them again.
+
+        Returns:
+            Whether there was one, that is, whether anything was sent.
 
         Raises:
             CassetteError: it could not be written.
         """
-        for index in range(self._kept, len(self._cassette.data)):
-            self._journal.append(_entry(*self._cassette.data[index]))
+        data, first = self._cassette.data, self._written
+        self.difference = self._difference() if self.found == first < len(data) else ""
+        for index in range(first, len(data)):
+            self._journal.append(_entry(*data[index]))
             self._cassette.play_counts[index] += 1
-        self._kept = len(self._cassette.data)
+        self._written = len(data)
+        return len(data) > first
+
+    def _difference(self) -> str:
+        """Compare the first request that was sent with the first that was kept and not met."""
+        played = self._cassette.play_counts
+        unmet = next((at for at in range(self.found) if not played[at]), None)
+        if unmet is None:
+            return ""
+        kept, sent = (self._cassette.data[at][0] for at in (unmet, self.found))
+        return explain_miss(_value(sent), [_value(kept)]).summary
 
     def finish(self) -> None:
         """Write the cassette, without answers that fitted no request, and delete the journal."""

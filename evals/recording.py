@@ -1,33 +1,61 @@
-"""Record a scenario: its authored agent, real tools, the real client, a cassette.
+"""Record a scenario: an agent, real tools in a scratch folder, the real client, a cassette.
 
-`python -m evals.recording SCENARIO.yaml --out FOLDER` writes `FOLDER/cassette.json`. The same
-scenario gives the same bytes on the same Python version.
+Without a model, the scenario's authored agent answers, through a scripted endpoint on loopback:
+the same scenario gives the same bytes, which is how the bundled datasets are made. With a model,
+the user's turns are sent to it in order and it works with the tools; what was recorded before an
+interruption is not sent again. Tools always run, so that the scratch folder is as it was.
 """
 
 import argparse
-import base64
 import hashlib
-import mimetypes
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from compaction.agent_tools import Tool, Toolbox, result_message
-from compaction.errors import CompactionError
-from compaction.llm import ModelCall, OpenAIChat
-from compaction.messages import Message, Part
+from compaction.agent import AGENT_PURPOSE
+from compaction.errors import CompactionError, StrategyError
+from compaction.extractive import ExtractiveModel
+from compaction.llm import ChatModel, ModelCall, ModelReply, OpenAIChat
+from compaction.strategy import Strategy
 from compaction.tokens import TiktokenCounter
-from evals.recorder import recorder
-from evals.scenario_tools import own_tools
-from evals.scenarios import Scenario, ScenarioError, UserTurn, load_scenario
-from evals.scratch_tools import scratch_tools
-from evals.scripted_answers import quarter_of_chars
+from evals.cassettes import load_cassette
+from evals.prepare import prepare
+from evals.recorder import recorder, resumable_recorder
+from evals.recording_live import (
+    MAX_REQUESTS,
+    LiveModel,
+    RecordingError,
+    Say,
+    asking,
+    follow_model,
+)
+from evals.scenario_agent import Ask, ScenarioAgent
+from evals.scenario_scratch import scratch_copy, tools_at, user_message
+from evals.scenarios import Scenario, Step, load_scenario
+from evals.scripted_answers import Reply
 from evals.scripted_endpoint import serve_script
+from evals.settings import Setting, bind
+from evals.transcripts import Transcript
+
+RECORDINGS_FOLDER: Final = Path("compaction-recordings")
+AUTHORED_TEMPERATURE: Final = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordRequest:
+    """The flags of `record`."""
+
+    scenario: Path
+    cassette: Path
+    strategy: str = "identity"
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    model: LiveModel | None = None
+    """None lets the scenario's authored agent answer."""
+    max_requests: int = MAX_REQUESTS
+    """Of a model in one user turn; then the next user message follows."""
 
 
 class Recorded(NamedTuple):
@@ -37,99 +65,155 @@ class Recorded(NamedTuple):
     sha256: str
     """Of the cassette file."""
     requests: int
+    """Of the agent; those of the compaction come on top."""
+    answers: int
+    """In the cassette, those to the compaction's calls included."""
+    compactions: int
+    reused: int = 0
+    """Answers that an interrupted recording had kept."""
 
 
-def record_scenario(
-    scenario: Scenario, cassette: Path, *, count_tokens: Callable[[str], int] = quarter_of_chars
-) -> Recorded:
-    """Run the scenario once and write its cassette; an existing one is replaced if all went well.
+def record(asked: RecordRequest, say: Say) -> Recorded:
+    """Record a scenario; `say` is told, in single lines, how it goes.
 
     Raises:
-        ScenarioError: the generator failed.
+        ScenarioError: the scenario cannot be run.
+        StrategyError: there is no such strategy, or it takes no such parameters.
+        RecordingError: the endpoint failed; what was recorded is kept.
+        CassetteError: the cassette of a model is there already.
     """
+    scenario = load_scenario(asked.scenario)
+    strategy = _strategy(asked.strategy, asked.parameters)
+    if asked.model is None:
+        return _record_authored(scenario, strategy, asked.cassette)
+    return _record_live(scenario, strategy, asked.model, asked, say)
+
+
+def replay(asked: RecordRequest) -> Recorded:
+    """Run a scenario against its cassette, offline: everything must be sent as it was recorded.
+
+    Model, temperature and limits are those of the first recorded request.
+
+    Raises:
+        UnrecordedRequestError: something else is sent; shows the first difference.
+        RecordingError: less is sent than was recorded.
+    """
+    scenario = load_scenario(asked.scenario)
+    first = load_cassette(asked.cassette)[0]
+    body = first.request_body
+    chat = OpenAIChat(
+        body["model"],
+        base_url=first.uri.removesuffix("/chat/completions"),
+        max_retries=0,
+        temperature=body.get("temperature"),
+    )
+    strategy = _strategy(asked.strategy, asked.parameters)
+    limit = body.get("max_completion_tokens")
+    with recorder(asked.cassette, repeats=False) as tape, scratch_copy(scenario) as root:
+        agent = _agent(scenario, strategy, root, chat.complete, chat.name, limit)
+        if chat.name == scenario.model:
+            _follow_script(agent, scenario, root)
+        else:
+            follow_model(agent, scenario, root, asked.max_requests, say=lambda _: None)
+        recorded, sent = len(tape), tape.play_count
+    if not tape.all_played:
+        raise RecordingError(f"{asked.cassette}: {recorded} answers recorded, {sent} asked for")
+    return _recorded(asked.cassette, agent)
+
+
+def _record_authored(scenario: Scenario, strategy: Strategy, cassette: Path) -> Recorded:
+    """Write the cassette; an existing one is replaced if all went well."""
+    said: deque[Reply] = deque()
     with (
-        tempfile.TemporaryDirectory(prefix="recording-") as scratch,
+        scratch_copy(scenario) as root,
         serve_script(
-            (step.reply for step in scenario.steps),
+            lambda _: said.popleft(),
             model=scenario.model,
             created=scenario.created,
-            count_tokens=count_tokens,
+            count_tokens=TiktokenCounter().count_text,
         ) as endpoint,
         recorder(cassette, mode="record"),
     ):
-        root = Path(scratch).resolve() / scenario.project.resolve().parent.name
-        _prepare(scenario, root)
-        _converse(scenario, root, endpoint.base_url)
-    digest = hashlib.sha256(cassette.read_bytes()).hexdigest()
-    return Recorded(cassette, digest, len(scenario.steps))
+        chat = OpenAIChat(
+            scenario.model,
+            base_url=endpoint.base_url,
+            max_retries=0,
+            temperature=AUTHORED_TEMPERATURE,
+        )
+        steps = iter(scenario.steps)
+        agent = _agent(scenario, strategy, root, _author(chat, said, steps), scenario.model)
+        _follow_script(agent, scenario, root)
+    return _recorded(cassette, agent)
 
 
-def _prepare(scenario: Scenario, root: Path) -> None:
-    shutil.copytree(scenario.project, root, ignore=shutil.ignore_patterns("__pycache__"))
-    if scenario.generator is None:
-        return
-    command = [sys.executable, str(scenario.generator.resolve())]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ScenarioError(f"{scenario.generator}: failed; {done.stderr.strip()[-300:]}")
+def _author(chat: ChatModel, said: deque[Reply], steps: Iterator[Step]) -> Ask:
+    """Lay the answer to each call before the endpoint, then ask it.
 
-
-def tools_at(scenario: Scenario, root: Path) -> list[Tool]:
-    """Return what the scenario offers its agent: scratch tools first, then its own.
-
-    Raises:
-        ScenarioError: an unknown scratch tool, or two tools of one name.
+    The agent's calls get the scenario's answers, in order; a compaction's an extractive summary.
     """
-    builtin = {tool.name: tool for tool in scratch_tools(root)}
-    wanted = builtin.keys() if scenario.builtin_tools is None else scenario.builtin_tools
-    unknown = sorted(set(wanted) - builtin.keys())
-    if unknown:
-        names = ", ".join(builtin)
-        raise ScenarioError(f"builtin_tools: no {', '.join(unknown)}; there are {names}")
-    own = own_tools(scenario.tools, root) if scenario.tools else []
-    twice = sorted({tool.name for tool in own} & set(wanted))
-    if twice:
-        raise ScenarioError(f"{scenario.tools}: {', '.join(twice)} is a scratch tool too; rename")
-    return [tool for name, tool in builtin.items() if name in wanted] + own
+
+    def ask(call: ModelCall) -> ModelReply:
+        is_agent = call.purpose == AGENT_PURPOSE
+        said.append(next(steps).reply if is_agent else Reply(ExtractiveModel().complete(call).text))
+        return chat.complete(call)
+
+    return ask
 
 
-def user_message(turn: UserTurn, root: Path) -> Message:
-    """Return the message of a user turn, its images as data URIs.
-
-    Raises:
-        ScenarioError: an image is not in the scratch folder.
-    """
-    if not turn.images:
-        return Message("user", turn.text)
-    images = [Part.from_openai(_image(root / name, name)) for name in turn.images]
-    return Message("user", (Part.of_text(turn.text), *images))
-
-
-def _image(path: Path, name: str) -> dict[str, object]:
-    kind = mimetypes.guess_type(name)[0]
-    if kind is None or not kind.startswith("image/"):
-        raise ScenarioError(f"{name}: not the name of an image")
-    try:
-        data = base64.b64encode(path.read_bytes()).decode("ascii")
-    except OSError as error:
-        raise ScenarioError(f"{name}: no such image in the scratch folder") from error
-    url = f"data:{kind};base64,{data}"
-    return {"type": "image_url", "image_url": {"url": url, "detail": "auto"}}
-
-
-def _converse(scenario: Scenario, root: Path, base_url: str) -> None:
-    model = OpenAIChat(scenario.model, base_url=base_url, max_retries=0, temperature=0.0)
-    toolbox = Toolbox(tools_at(scenario, root))
-    schemas = toolbox.schemas()
-    messages = [Message("system", scenario.system.strip())]
+def _follow_script(agent: ScenarioAgent, scenario: Scenario, root: Path) -> None:
+    time = scenario.created
     for step in scenario.steps:
         if step.user is not None:
-            messages.append(user_message(step.user, root))
-        reply = model.complete(ModelCall(tuple(messages), purpose="agent", tools=schemas))
-        messages.append(reply.as_message())
-        for call in reply.tool_calls:
-            text = toolbox.call(call).text.replace(f"{root.parent}{os.sep}", "")
-            messages.append(result_message(call, text))
+            agent.hear(user_message(step.user, root))
+        agent.answer(time=time)
+        time += step.reply.elapsed_seconds
+
+
+def _record_live(
+    scenario: Scenario, strategy: Strategy, model: LiveModel, asked: RecordRequest, say: Say
+) -> Recorded:
+    with resumable_recorder(asked.cassette) as recording, scratch_copy(scenario) as root:
+        if recording.found:
+            say(f"{recording.found} answers were kept by a recording that did not finish")
+        ask = asking(model, recording, say)
+        agent = _agent(scenario, strategy, root, ask, model.name, model.max_output_tokens)
+        follow_model(agent, scenario, root, asked.max_requests, say)
+    return _recorded(asked.cassette, agent, reused=recording.reused)
+
+
+def _strategy(name: str, parameters: Mapping[str, str]) -> Strategy:
+    for key, value in parameters.items():
+        if value.endswith("%"):
+            raise StrategyError(
+                f"--set {key}={value}: nothing is recorded yet that it could be a share of; "
+                "give a number"
+            )
+    return bind(Setting(name, parameters), prepare(Transcript("not recorded yet", ())))
+
+
+def _agent(
+    scenario: Scenario,
+    strategy: Strategy,
+    root: Path,
+    ask: Ask,
+    model: str,
+    max_output_tokens: int | None = None,
+) -> ScenarioAgent:
+    return ScenarioAgent(
+        ask,
+        strategy,
+        tools_at(scenario, root),
+        model=model,
+        system=scenario.system.strip(),
+        root=root,
+        max_output_tokens=max_output_tokens,
+    )
+
+
+def _recorded(cassette: Path, agent: ScenarioAgent, *, reused: int = 0) -> Recorded:
+    digest = hashlib.sha256(cassette.read_bytes()).hexdigest()
+    answers = len(load_cassette(cassette))
+    return Recorded(cassette, digest, agent.requests, answers, agent.compactions, reused)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -138,12 +222,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("scenario", type=Path)
     parser.add_argument("--out", type=Path, required=True, help="folder of cassette.json")
     options = parser.parse_args(arguments)
-    options.out.mkdir(parents=True, exist_ok=True)
-    cassette = options.out / "cassette.json"
-    count_tokens = TiktokenCounter().count_text
     try:
-        scenario = load_scenario(options.scenario)
-        done = record_scenario(scenario, cassette, count_tokens=count_tokens)
+        done = record(
+            RecordRequest(scenario=options.scenario, cassette=options.out / "cassette.json"),
+            say=lambda _: None,
+        )
     except CompactionError as error:
         sys.stderr.write(f"{error}\n")
         return 2

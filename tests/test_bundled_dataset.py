@@ -10,8 +10,7 @@ from compaction.llm import ModelCall, OpenAIChat
 from compaction.messages import Message
 from evals.cassettes import load_cassette
 from evals.recorder import recorder
-from evals.recording import record_scenario
-from evals.scenarios import load_scenario
+from evals.recording import RecordRequest, record
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "datasets" / "settlement-incident"
@@ -205,13 +204,8 @@ def test_the_cassette_answers_the_client_offline(interactions):
 
 @pytest.mark.slow
 def test_recording_again_gives_the_same_conversation(interactions, tmp_path):
-    from compaction.tokens import TiktokenCounter
-
-    again = record_scenario(
-        load_scenario(SCENARIO),
-        tmp_path / "cassette.json",
-        count_tokens=TiktokenCounter().count_text,
-    )
+    asked = RecordRequest(scenario=SCENARIO, cassette=tmp_path / "cassette.json")
+    again = record(asked, say=print)
 
     assert load_cassette(again.cassette) == interactions
     assert again.requests == len(interactions)

@@ -262,4 +262,4 @@ def test_an_interrupt_says_that_the_run_can_go_on(command, monkeypatch, tmp_path
     code, _, errors = command("run", tmp_path)
 
     assert code == 130
-    assert errors == ["stopped; what was scored is kept, the same command continues"]
+    assert errors == ["stopped; what was done is kept, the same command continues"]

@@ -5,9 +5,12 @@ import struct
 
 import pytest
 
+from compaction.errors import StrategyError
 from evals.cassettes import load_cassette
-from evals.recording import record_scenario
-from evals.scenarios import ScenarioError, load_scenario
+from evals.recorder import UnrecordedRequestError
+from evals.recording import RecordRequest, record, replay
+from evals.recording_live import RecordingError
+from evals.scenarios import ScenarioError
 
 HEAD = """
 name: small
@@ -41,7 +44,7 @@ def recorded(folder, text):
     path = folder / "scenario.yaml"
     path.write_text(HEAD + text)
     cassette = folder / "cassette.json"
-    record_scenario(load_scenario(path), cassette)
+    record(RecordRequest(scenario=path, cassette=cassette), say=print)
     return load_cassette(cassette)
 
 
@@ -69,19 +72,17 @@ def test_no_scratch_tool_is_offered_if_the_scenario_wants_none(folder):
 def test_images_of_a_user_turn_are_sent_as_data_uris_and_counted_as_tiles(folder):
     text, seen = recorded(
         folder,
-        "builtin_tools: []\nsteps: [{user: 8 chars.}, {say: ok},"
-        " {user: {text: and this, images: [screen.png]}}, {say: ho}]".replace(
-            "12345678", "'12345678'"
-        ),
+        "builtin_tools: []\nsteps: [{user: hi}, {say: ok},"
+        " {user: {text: and this, images: [screen.png]}}, {say: ok}]",
     )
 
     content = seen.request_body["messages"][-1]["content"]
     assert content[0] == {"type": "text", "text": "and this"}
     url = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
     assert content[1] == {"type": "image_url", "image_url": {"url": url, "detail": "auto"}}
-    # 4 a message, 9, 8, 2 and 8 characters in quarters; then the image: 600 x 400 px are two tiles
-    assert text.response_json()["usage"]["prompt_tokens"] == (4 + 3) + (4 + 2)
-    assert seen.response_json()["usage"]["prompt_tokens"] == 13 + (4 + 1) + (4 + 2 + 85 + 2 * 170)
+    # 4 a message; "You| help|.", "hi", "ok", "and| this"; a picture of 600 x 400 px is two tiles
+    assert text.response_json()["usage"]["prompt_tokens"] == (4 + 3) + (4 + 1)
+    assert seen.response_json()["usage"]["prompt_tokens"] == 12 + (4 + 1) + (4 + 2 + 85 + 2 * 170)
 
 
 def test_a_binary_file_does_not_disturb_a_search(folder):
@@ -118,3 +119,108 @@ def test_a_tool_that_hides_a_scratch_tool_is_refused(folder):
 
     with pytest.raises(ScenarioError, match="grep is a scratch tool too"):
         recorded(folder, "tools: tools.py\nsteps: [{user: a}, {say: b}]")
+
+
+TALK = "steps:\n- user: Go.\n" + "- calls: [{read_file: {path: long.txt}}]\n" * 6 + "- say: Done.\n"
+SMALL = {"context_budget": "3000", "micro_keep_recent": "2", "keep_recent_tokens": "600"}
+
+
+def asked_for(folder, text=TALK, name="cassette.json", **more):
+    path = folder / "scenario.yaml"
+    path.write_text(HEAD + text)
+    return RecordRequest(scenario=path, cassette=folder / name, **more)
+
+
+def long_file(folder):
+    lines = (f"line {n}: the port of service {n} is {8000 + n}\n" for n in range(60))
+    (folder / "project" / "long.txt").write_text("".join(lines))
+
+
+def test_a_strategy_sends_compacted_views_and_its_own_calls_are_recorded(folder):
+    long_file(folder)
+    asked = asked_for(folder, strategy="my_pi_agent", parameters=SMALL)
+
+    done = record(asked, say=print)
+
+    interactions = load_cassette(asked.cassette)
+    assert done.requests == 7
+    assert done.answers == len(interactions) > 7
+    assert done.compactions > 0
+    summaries = [i for i in interactions if "tools" not in i.request_body]
+    assert len(summaries) == done.answers - 7
+    text = summaries[0].response_json()["choices"][0]["message"]["content"]
+    assert text.startswith("## Goal")
+    sizes = [len(i.request_body["messages"]) for i in interactions if "tools" in i.request_body]
+    assert sizes[-1] < 2 + 2 * 6
+
+
+def test_recording_with_a_strategy_twice_gives_the_same_bytes_and_replays(folder):
+    long_file(folder)
+    first, second = (
+        asked_for(folder, name=f"{n}.json", strategy="my_pi_agent", parameters=SMALL)
+        for n in range(2)
+    )
+
+    assert record(first, say=print).sha256 == record(second, say=print).sha256
+    assert replay(first).answers == load_count(first)
+
+
+def load_count(asked):
+    return len(load_cassette(asked.cassette))
+
+
+def test_a_share_of_a_peak_is_refused_before_anything_is_recorded(folder):
+    asked = asked_for(folder, strategy="my_pi_agent", parameters={"context_budget": "50%"})
+
+    with pytest.raises(StrategyError, match="context_budget=50%: nothing is recorded yet"):
+        record(asked, say=print)
+
+
+def test_somebodys_own_code_compacts_too(folder):
+    long_file(folder)
+    code = folder / "cut.py"
+    code.write_text("def cut(messages):\n    return [m for m in messages if m['role'] != 'tool']\n")
+    text = "steps: [{user: Go.}, {say: A.}, {user: On.}, {say: B.}]"
+
+    done = record(asked_for(folder, text, strategy=f"{code}:cut"), say=print)
+
+    assert done.requests == 2
+
+
+def test_replay_shows_what_a_changed_scenario_sends_instead(folder):
+    text = "steps: [{user: Count the apples.}, {say: 17}]".replace("17", "'17'")
+    record(asked_for(folder, text), say=print)
+
+    assert replay(asked_for(folder, text)).answers == 1
+    with pytest.raises(UnrecordedRequestError) as caught:
+        replay(asked_for(folder, text.replace("apples", "pears")))
+
+    assert "message 1 of 2 (user) differs: 'Count the apples.' became" in str(caught.value)
+    assert caught.value.diff.splitlines()[-2:] == ["-Count the apples.", "+Count the pears."]
+
+
+def test_replay_shows_a_changed_tool(folder):
+    record(asked_for(folder, "steps: [{user: a}, {say: b}]"), say=print)
+
+    with pytest.raises(UnrecordedRequestError, match=r"the same 2 messages, but tools differ"):
+        replay(asked_for(folder, "builtin_tools: [grep]\nsteps: [{user: a}, {say: b}]"))
+
+
+def test_replay_fails_if_less_is_sent_than_was_recorded(folder):
+    text = "steps: [{user: a}, {say: b}, {user: c}, {say: d}]"
+    record(asked_for(folder, text), say=print)
+
+    with pytest.raises(RecordingError, match="2 answers recorded, 1 asked for"):
+        replay(asked_for(folder, "steps: [{user: a}, {say: b}]"))
+
+
+def test_a_recording_that_fails_leaves_the_cassette_before_it(folder):
+    recorded(folder, "steps: [{user: a}, {say: b}]")
+    before = (folder / "cassette.json").read_bytes()
+
+    with pytest.raises(ScenarioError, match="no such image"):
+        recorded(
+            folder, "steps: [{user: a}, {say: b}, {user: {text: c, images: [d.png]}}, {say: e}]"
+        )
+
+    assert (folder / "cassette.json").read_bytes() == before
