@@ -261,6 +261,89 @@ def test_requests_and_sources_count_in_their_segment_and_requests_in_the_transcr
     assert {need.request for needs in found.values() for need in needs} == {1, 3}
 
 
+BEFORE = (user("Go."), says("", ("c1", "run", {})), result("c1", f"see {LOG}"), says("Seen."))
+"""A segment that brings a log; its compaction drops it. Requests 0 and 1."""
+
+
+def test_a_need_whose_source_was_compacted_away_is_unresolvable_and_counted():
+    """Request 2 would have been the first to see what `BEFORE` ends with, request 1 saw the log."""
+    found = find_needs(in_segments(BEFORE, (user("Summary of before."), says(f"I read {LOG}."))))
+
+    (need,) = found.unresolvable
+    assert found.by_request == {}
+    assert (need.kind, need.value, need.request) == ("unresolvable", LOG, 2)
+    assert (need.sources, need.others, need.gap) == ((), (), 2)
+
+
+def test_what_the_recorded_summary_names_is_a_need_of_that_summary():
+    found = find_needs(in_segments(BEFORE, (user(f"Summary: see {LOG}."), says(f"I read {LOG}."))))
+
+    assert found.unresolvable == ()
+    assert [(need.kind, need.sources) for need in found.by_request[2]] == [("need", (0,))]
+
+
+def test_a_mention_of_the_assistant_alone_does_not_resolve_what_was_compacted_away():
+    """Only its own words after the boundary hold the log; they are no source."""
+    after = (user("Summary of before."), says(f"Next is {LOG}."), user("Go."), says(f"See {LOG}."))
+
+    found = find_needs(in_segments(BEFORE, after))
+
+    assert found.by_request == {}
+    assert [need.request for need in found.unresolvable] == [2, 3]
+
+
+def test_what_the_assistant_said_first_stays_derived_after_a_compaction():
+    said = (user("Write it."), says("", ("c1", "write_file", {"path": LOG})), result("c1", "ok"))
+    after = (user("Next."), says("", ("c2", "ls", {})), result("c2", LOG), says(f"It is {LOG}."))
+
+    found = find_needs(in_segments((*said, says("Done.")), after))
+
+    assert [need.kind for need in found.by_request[3]] == ["derived"]
+    assert found.unresolvable == ()
+    gone = find_needs(in_segments((*said, says("Done.")), (user("Next."), says(f"It is {LOG}."))))
+    assert (gone.by_request, gone.unresolvable) == ({}, ())
+
+
+@pytest.mark.parametrize(("before", "is_need"), [(4, True), (5, False)])
+def test_earlier_messages_count_over_all_segments_each_text_once(before, is_need):
+    """With the one after the boundary there are five or six; what is repeated there counts once."""
+    brought = [
+        message
+        for number in range(before)
+        for message in (
+            says("", (f"c{number}", "run", {"n": number})),
+            result(f"c{number}", f"{number}: see {LOG}"),
+        )
+    ]
+    kept = brought[-1]
+    after = (user("Summary."), says("", ("d", "run", {})), result("d", f"again {LOG}"), says(LOG))
+
+    found = find_needs(in_segments((user("Go."), *brought, says("On.")), after))
+    repeated = find_needs(in_segments((user("Go."), *brought, says("On.")), (kept, *after)))
+
+    last = before + 2
+    assert bool(found.by_request.get(last)) == is_need
+    assert bool(repeated.by_request.get(last)) == is_need
+
+
+def test_a_source_whose_file_a_later_call_changed_is_noted_with_that_call():
+    (need,) = [
+        need
+        for need in needs_at(
+            2,
+            user("Go."),
+            says("", ("c1", "read_file", {"path": "src/app_main.py"})),
+            result("c1", "ledger_export_key = 1"),
+            says("", ("c2", "edit_file", {"path": "src/app_main.py", "text": "x"})),
+            result("c2", "ok"),
+            says("So ledger_export_key it is."),
+        )
+        if need.kind == "need"
+    ]
+
+    assert (need.sources, need.changed) == ((2,), ((2, 3),))
+
+
 FILE = "     1→def export(ledger):\n     2→    return ledger.rows\n"
 LINES = "def export(ledger):\n    return ledger.rows"
 
