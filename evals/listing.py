@@ -1,14 +1,13 @@
 """What there is to choose from: strategies with their parameters, metrics, bundled datasets."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from compaction.registry import load_strategy_class
 from evals.controls import CONTROLS
-from evals.datasets_folder import FACTS_NAME, bundled_datasets
+from evals.dataset_summaries import summarise
+from evals.datasets_folder import bundled_datasets
 from evals.metrics import METRICS
 from evals.settings import KNOWN
 
@@ -36,14 +35,16 @@ def list_metrics() -> None:
 
 
 def list_datasets() -> None:
-    """Print the bundled datasets."""
-    table = _table("dataset", "key facts", "about")
-    for folder in bundled_datasets():
-        facts = json.loads((folder / FACTS_NAME).read_text("utf-8"))
-        card = (folder / "README.md").read_text("utf-8").split("\n")
-        start = next((at for at, line in enumerate(card) if line and line[0] != "#"), len(card))
-        about = " ".join(takewhile(bool, card[start:]))
-        table.add_row(folder.name, str(len(facts)), about)
+    """Print each bundled dataset with its size, as its files have it."""
+    table = _table("dataset", "size", "about")
+    for summary in map(summarise, bundled_datasets()):
+        size = [
+            f"{'long' if summary.is_long else 'short'}, {summary.requests} requests",
+            f"{summary.peak_tokens:,} peak tokens",
+            f"{summary.facts} key facts",
+        ]
+        origin = f"(turns: {summary.turns}; licence: {summary.licence})"
+        table.add_row(summary.name, "\n".join(size), f"{summary.about}\n{origin}")
     _print(table)
 
 
