@@ -2,9 +2,10 @@
 
 from typing import Final
 
+from evals.cost_metrics import COST_METRICS
 from evals.results import Metric
 
-METRICS_VERSION: Final = "1"
+METRICS_VERSION: Final = "2"
 """Part of every cell id: raise it when a definition changes, and old rows are run again."""
 
 MADE_BY_REPORTS: Final = frozenset(
@@ -189,5 +190,6 @@ METRICS: Final = (
         "lower",
         "Broken invariants, counted once a request and rule.",
     ),
+    *COST_METRICS,
 )
 """The columns that a report explains, in the order in which it explains them."""

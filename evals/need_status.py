@@ -5,7 +5,7 @@ whose reference was found in what the compactor gave back for a handle, never as
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any, Final, Literal
@@ -86,6 +86,11 @@ class NeedScorer:
         self._shown.exchange(step.view.entries, step.unchanged)
         for need in self._needs.by_request.get(step.request.index, ()):
             self._judged.append((need, self._status(need, step)))
+
+    @property
+    def judged(self) -> Sequence[tuple[Need, Status]]:
+        """Return what became of each need so far, in the order of the requests."""
+        return self._judged
 
     def summary(self) -> NeedSummary:
         headline = [(need, status) for need, status in self._judged if need.kind == "need"]

@@ -8,11 +8,13 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final, NamedTuple
 
 from compaction.history import Entries
-from compaction.messages import INSTRUCTION_ROLES, Message
+from compaction.messages import Message
 from evals.caching import CachingRule
+from evals.prompt_places import common_messages, instructions_end, is_ending, positions_after
 
 MAX_EARLIER_LINES: Final = 4
 """So many views that were left for another are remembered, in case a strategy goes back to one."""
@@ -94,6 +96,7 @@ class PromptCache:
         *,
         unchanged: int = 0,
         time: float | None = None,
+        limit: float | None = None,
         answer: Message | None = None,
     ) -> Sent:
         """Take in a request and say how its input is billed.
@@ -104,15 +107,19 @@ class PromptCache:
             scale: How parts of the view are measured.
             unchanged: Leading entries known to be equal to those of the request before.
             time: Unix seconds; without it nothing expires.
+            limit: Tokens that the cache held at most, where a record tells; the time is then not
+                looked at.
             answer: What the model answered, which some providers cache too.
         """
         last = self._open
-        kept = _common_messages(last.entries, entries, unchanged)
+        kept = common_messages(last.entries, entries, unchanged)
+        held = inf if limit is None else limit
+        asked_at = time if limit is None else None
         could_read = 0.0
-        if self._is_alive(last, time):
+        if self._is_alive(last, asked_at):
             could_read = cached_length(self._rule, scale.size(last.marks[-1].counted_tokens))
         line, common = self._nearest_line(entries, kept)
-        is_alive = self._is_alive(line, time)
+        is_alive = self._is_alive(line, asked_at)
         marks = self._marks_up_to(common, line, entries, is_alive=is_alive)
         hit = self._readable(marks, entries) if is_alive else None
         read = cached_length(self._rule, scale.size(hit.counted_tokens)) if hit else 0.0
@@ -123,7 +130,8 @@ class PromptCache:
         if time is None:
             time = line.last_used
         self._replace(line, kept, _Line(entries, marks, answer, time))
-        return Sent(split_of(self._rule, tokens, min(read, tokens)), kept, could_read)
+        split = split_of(self._rule, tokens, min(read, held, tokens))
+        return Sent(split, kept, min(could_read, held))
 
     def _is_alive(self, line: _Line, time: float | None) -> bool:
         if not line.entries:
@@ -143,7 +151,7 @@ class PromptCache:
             if line.shared != kept:
                 line.shared = min(line.shared, kept)
                 continue
-            line.shared = _common_messages(line.entries, entries, kept)
+            line.shared = common_messages(line.entries, entries, kept)
             if line.shared > common:
                 nearest, common = line, line.shared
         return nearest, common
@@ -210,7 +218,7 @@ class PromptCache:
         for position in range(len(entries), 0, -1):
             if left == 0:
                 break
-            if not _is_ending(entries, position):
+            if not is_ending(entries, position):
                 continue
             if position <= common:
                 return self._mark_at(position, marks, entries)
@@ -249,50 +257,3 @@ def cached_length(rule: CachingRule, tokens: float) -> float:
     if rule.reads == "nothing" or tokens < rule.min_tokens:
         return 0.0
     return tokens if rule.step_tokens == 1 else tokens // rule.step_tokens * rule.step_tokens
-
-
-def instructions_end(entries: Entries) -> int:
-    """Return how many leading messages are instructions."""
-    for index, entry in enumerate(entries):
-        if entry.message.role not in INSTRUCTION_ROLES:
-            return index
-    return len(entries)
-
-
-def positions_after(position: int, entries: Entries, limit: int) -> int:
-    """Return how many places Anthropic's search passes from the end back to `position`.
-
-    A run of tool calls is one place, so is a run of tool results; every other block is one.
-    Counting stops at `limit`.
-    """
-    count = 0
-    is_in_results = False
-    for index in range(len(entries) - 1, position - 1, -1):
-        message = entries[index].message
-        if message.is_result:
-            count += not is_in_results
-        else:
-            n_parts = len(message.parts) if message.content else 0
-            count += n_parts + bool(message.tool_calls) + bool(message.reasoning)
-        is_in_results = message.is_result
-        if count >= limit:
-            break
-    return count
-
-
-def _is_ending(entries: Entries, position: int) -> bool:
-    """Whether a user message or a group of tool results ends in front of `position`."""
-    message = entries[position - 1].message
-    if message.role == "user":
-        return True
-    is_last = position == len(entries) or not entries[position].message.is_result
-    return message.is_result and is_last
-
-
-def _common_messages(before: Entries, after: Entries, known: int) -> int:
-    """Return how many leading messages are equal; `known` of them are."""
-    end = min(len(before), len(after))
-    for index in range(known, end):
-        if before[index] is not after[index] and before[index].message != after[index].message:
-            return index
-    return end

@@ -35,6 +35,8 @@ class Step:
     tokens: float
     """Input tokens of the view, calibrated."""
     compactor: Compactor
+    model_calls: tuple[tuple[ModelCall, ModelReply], ...] = ()
+    """Calls that the compactor made for this view and that were answered."""
 
 
 Outcomes = dict[ModelCall, list[ModelReply | ModelError]]
@@ -53,6 +55,13 @@ class RememberingModel:
         self._model = model
         self._outcomes = outcomes
         self._made: Counter[ModelCall] = Counter()
+        self._answered: list[tuple[ModelCall, ModelReply]] = []
+
+    def take_answered(self) -> tuple[tuple[ModelCall, ModelReply], ...]:
+        """Return what was asked and answered since the last time this was called."""
+        answered = tuple(self._answered)
+        self._answered.clear()
+        return answered
 
     def complete(self, call: ModelCall) -> ModelReply:
         if self._is_new(call):
@@ -78,6 +87,7 @@ class RememberingModel:
         self._made[call] += 1
         if isinstance(outcome, ModelError):
             raise outcome
+        self._answered.append((call, outcome))
         return outcome
 
 
@@ -133,7 +143,8 @@ def _replay_segment(
         view = View(previous.entries[:unchanged] + view.entries[unchanged:], view.events)
         counted = running.total(view.entries, unchanged=unchanged) + prepared.fixed_tokens
         tokens = segment.calibration.size(counted)
-        yield Step(request, segment, history, view, twin, unchanged, tokens, pair[0])
+        calls = models[0].take_answered()
+        yield Step(request, segment, history, view, twin, unchanged, tokens, pair[0], calls)
         with _named(request):
             for each in pair:
                 each.record_usage(Usage(round(tokens), request.output_tokens))

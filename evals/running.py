@@ -15,6 +15,8 @@ from compaction.messages import Json, canonical_json
 from evals.loading import LoadReport, Location, bundled_files, survey
 from evals.metrics import METRICS, METRICS_VERSION
 from evals.placebo import PLACEBO_CHARS, placebo_name, placebo_text
+from evals.price_choice import choose_prices
+from evals.pricing import prices_used
 from evals.results import Row, RunFolder, corpus_digest
 from evals.settings import Setting, check, control_settings, default_settings, expand
 from evals.sweep import DEFAULT_CELL_SECONDS, ModelChoice, Plan, cells_of, run_plan
@@ -25,7 +27,15 @@ if TYPE_CHECKING:
 MAX_LINES: Final = 10
 """Of one kind on the terminal; files have them all."""
 RUNS_FOLDER: Final = Path("compaction-runs")
-PACKAGES: Final = ("compaction-evals", "tiktoken", "openai", "vcrpy", "pandas", "altair")
+PACKAGES: Final = (
+    "compaction-evals",
+    "tiktoken",
+    "openai",
+    "vcrpy",
+    "pandas",
+    "altair",
+    "genai-prices",
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,9 @@ class RunRequest:
     command: str = ""
     config: Json | None = None
     """What a config file said, for the manifest."""
+    price: str | None = None
+    """Model whose prices are used instead of each transcript's own."""
+    price_file: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -77,12 +90,13 @@ def execute(asked: RunRequest, console: "Console") -> Finished:
         cell_seconds=asked.cell_seconds,
         show_text=asked.show_text,
         placebo=placebo_text(PLACEBO_CHARS),
+        prices=choose_prices(asked.price, asked.price_file),
     )
     folder = RunFolder(asked.out or RUNS_FOLDER / _folder_name(asked, plan))
     folder.create()
     folder.write_manifest(_manifest(asked, plan, found))
     rows = _run_with_progress(console, plan, found.locations, folder, asked.jobs)
-    folder.write_manifest(_manifest(asked, plan, found) | _outcome(rows))
+    folder.write_manifest(_manifest(asked, plan, found) | _outcome(rows, folder))
     return Finished(folder.path, tuple(rows), found)
 
 
@@ -175,6 +189,7 @@ def _manifest(asked: RunRequest, plan: Plan, found: LoadReport) -> Json:
         "passed_over": [str(item.path) for item in found.passed_over],
         "model": plan.model.label,
         "seed": plan.seed,
+        "prices_as_of": plan.prices.as_of,
         "measuring_counter": TiktokenCounter().name,
         "placebo": placebo_name(),
         "show_text": plan.show_text,
@@ -186,12 +201,13 @@ def _manifest(asked: RunRequest, plan: Plan, found: LoadReport) -> Json:
     }
 
 
-def _outcome(rows: Sequence[Row]) -> Json:
+def _outcome(rows: Sequence[Row], folder: RunFolder) -> Json:
     """Return what a finished run adds to its manifest."""
     return {
         "finished_at": _now(),
         "cells": [row.cell_id for row in rows],
         "corpus_digest": corpus_digest(row.transcript_digest for row in rows),
+        "prices": prices_used(rows, folder),
     }
 
 
@@ -248,13 +264,15 @@ def _line(console: "Console", text: str) -> None:
 
 def _folder_name(asked: RunRequest, plan: Plan) -> str:
     """Return a name that the same command finds again."""
-    if not asked.paths and not asked.strategies and asked.model is None:
+    asks_for_prices = asked.price is not None or asked.price_file is not None
+    if not (asked.paths or asked.strategies or asked.model or asks_for_prices):
         return "bundled"
     content = {
         "paths": [str(path.resolve()) for path in asked.paths],
         "settings": [[item.strategy, dict(item.parameters)] for item in plan.settings],
         "model": [asked.model, asked.base_url],
         "seed": asked.seed,
+        **({"prices": [asked.price, str(asked.price_file)]} if asks_for_prices else {}),
     }
     tag = hashlib.sha256(canonical_json(content).encode()).hexdigest()[:8]
     stem = asked.paths[0].resolve().name if asked.paths else "bundled"

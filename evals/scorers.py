@@ -15,6 +15,7 @@ from evals.fates import FateTracker
 from evals.foreign import ForeignStrategy
 from evals.needs import NeedSet
 from evals.prepare import Prepared
+from evals.pricing import Pricing
 from evals.replay import Step
 
 
@@ -25,6 +26,8 @@ class Material:
     prepared: Prepared
     needs: NeedSet
     facts: FactSet
+    pricing: Pricing | None = None
+    """None: nothing is priced."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 from compaction.llm import ChatModel
 from compaction.messages import Json
 from compaction.strategy import Strategy
+from evals.cost_score import CostScorer
 from evals.facts import FactScorer
 from evals.fates import FATE_CODES, FateTracker
 from evals.need_status import NeedScorer
@@ -28,11 +29,13 @@ class Score:
 
 def scorers_of(cell: Cell) -> tuple[Scorer, ...]:
     """Return everything that is measured of a cell, one line a family of numbers."""
+    needs = _needs(cell)
     return (
         SizeScorer(cell),
         SafetyScorer(cell),
-        _needs(cell),
+        needs,
         FactScorer(cell.material.facts),
+        *((CostScorer(cell, pricing, needs),) if (pricing := cell.material.pricing) else ()),
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from multiprocessing import active_children, get_context
 from multiprocessing.queues import Queue
@@ -28,6 +28,8 @@ from evals.matching import MATCHER_VERSION
 from evals.metrics import METRICS_VERSION
 from evals.needs import find_needs
 from evals.prepare import Prepared, prepare
+from evals.price_choice import PriceChoice, Priced
+from evals.pricing import price_transcript
 from evals.references import EXTRACTOR_VERSION
 from evals.results import ROW_VERSION, Row, RunFolder, cell_id_of
 from evals.scorers import Material
@@ -65,6 +67,7 @@ class Plan:
     """Write the needed references themselves into the sidecars."""
     placebo: str = ""
     """Text of another conversation, to count how often references match by chance."""
+    prices: PriceChoice = field(default_factory=PriceChoice)
 
 
 Progress = Callable[[Row], None]
@@ -137,10 +140,11 @@ def run_transcript(
 ) -> Iterator[Row]:
     """Yield the row of each setting on one transcript, from `done` where it is there."""
     transcript = load(location)
-    shared = _Shared(transcript, plan.placebo)
+    priced = plan.prices.of(transcript)
+    shared = _Shared(transcript, plan.placebo, priced)
     model = plan.model.make()
     for setting in plan.settings:
-        yield _Cell(plan, setting, transcript).run(folder, shared, model, done)
+        yield _Cell(plan, setting, transcript, priced).run(folder, shared, model, done)
 
 
 @dataclass(frozen=True)
@@ -149,6 +153,7 @@ class _Shared:
 
     transcript: Transcript
     placebo: str
+    priced: Priced
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -157,7 +162,8 @@ class _Shared:
     @cached_property
     def material(self) -> Material:
         needs = find_needs(self.prepared, placebo=self.placebo)
-        return Material(self.prepared, needs, find_facts(self.prepared))
+        pricing = price_transcript(self.prepared, self.priced)
+        return Material(self.prepared, needs, find_facts(self.prepared), pricing)
 
 
 @dataclass(frozen=True)
@@ -165,6 +171,7 @@ class _Cell:
     plan: Plan
     setting: Setting
     transcript: Transcript
+    priced: Priced
 
     def id_of(self, strategy: Strategy | None) -> str:
         setting = self.setting
@@ -181,6 +188,7 @@ class _Cell:
                 "seed": self.plan.seed,
                 "show_text": self.plan.show_text,
                 "placebo": digest_of(self.plan.placebo),
+                "prices": self.priced.identity,
                 "replicate": 0,
             }
         )

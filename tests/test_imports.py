@@ -16,7 +16,7 @@ OWN = ("compaction", "evals", "reports")
 
 ALLOWED_PLACES = {
     "altair": ("reports.",),
-    "genai_prices": ("evals.cost",),
+    "genai_prices": ("evals.price_list",),
     "hypothesis": ("compaction.contract.generators", "compaction.contract.machine"),
     "jinja2": ("reports.",),
     "numpy": ("evals.stats", "evals.oracle"),

@@ -1,6 +1,7 @@
 """`run`: replay transcripts under strategies; score, report."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -51,6 +52,18 @@ def run(
     cell_timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds for one transcript under one setting.")
     ] = 600.0,
+    price: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Price every transcript as this model. Without: each as the model it was recorded "
+            "with, if the price list has it.",
+        ),
+    ] = None,
+    price_file: Annotated[
+        Path | None,
+        typer.Option(help="Prices of your own, TOML or JSON, as `prices` in a run.json."),
+    ] = None,
     out: Out = None,
 ) -> None:
     """Replay transcripts under strategies; score, report.
@@ -82,6 +95,8 @@ def run(
         cell_seconds=cell_timeout,
         out=out,
         command=" ".join(["compaction-evals", *sys.argv[1:]]),
+        price=price,
+        price_file=price_file,
         config=None if config is None else config.as_json("run"),
     )
     console = Console(stderr=True)

@@ -1,0 +1,139 @@
+"""Dollars: of a request, of the views of a conversation, of fetching something again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from compaction.history import Entries
+from compaction.llm import Usage
+from evals.prepare import Prepared, PreparedRequest, PreparedSegment
+from evals.prices import PriceVector
+from evals.prompt_cache import PromptCache, Scale, Sent, Split, cached_length, split_of
+
+PER: Final = 1_000_000
+"""Tokens that a rate is for."""
+
+
+Limits = Sequence[float | None]
+"""By request: tokens that the cache held at most, where the record tells."""
+
+
+class Charge(NamedTuple):
+    """What one request costs, in USD."""
+
+    uncached: float
+    written: float
+    read: float
+    output: float
+
+    @property
+    def input(self) -> float:
+        return self.uncached + self.written + self.read
+
+    @property
+    def total(self) -> float:
+        return self.input + self.output
+
+
+def charge(split: Split, output_tokens: float, prices: PriceVector) -> Charge:
+    """Price a request; the tier is chosen by its whole input."""
+    rates = prices.rates_of(split.total)
+    return Charge(
+        split.uncached * rates.input / PER,
+        split.written * rates.write / PER,
+        split.read * rates.read / PER,
+        output_tokens * rates.output / PER,
+    )
+
+
+def usage_charge(usage: Usage, prices: PriceVector) -> Charge:
+    """Price what a provider reported."""
+    read = min(usage.cached_input_tokens, usage.input_tokens)
+    written = min(usage.cache_write_tokens, usage.input_tokens - read)
+    split = Split(usage.input_tokens - read - written, written, read)
+    return charge(split, usage.output_tokens, prices)
+
+
+@dataclass(frozen=True)
+class Bill:
+    """The requests of a conversation with what each costs; all of one length."""
+
+    splits: tuple[Split, ...]
+    charges: tuple[Charge, ...]
+
+    @property
+    def usd(self) -> float:
+        return sum(each.total for each in self.charges)
+
+    @property
+    def read_fraction(self) -> float | None:
+        """Tokens read from the cache, of all input tokens."""
+        tokens = sum(split.total for split in self.splits)
+        return sum(split.read for split in self.splits) / tokens if tokens else None
+
+
+class Meter:
+    """Sends the views of a conversation through a simulated cache and prices them."""
+
+    def __init__(self, prepared: Prepared, prices: PriceVector, limits: Limits = ()) -> None:
+        self._prepared = prepared
+        self._limits = limits
+        self._prices = prices
+        self._cache = PromptCache(prices.caching, prepared.counter.count)
+        self._splits: list[Split] = []
+        self._charges: list[Charge] = []
+
+    def send(
+        self,
+        request: PreparedRequest,
+        segment: PreparedSegment,
+        entries: Entries,
+        tokens: float,
+        *,
+        unchanged: int,
+    ) -> Sent:
+        """Take in what was sent at a request, `tokens` long."""
+        recorded = request.recorded
+        sent = self._cache.send(
+            entries,
+            tokens,
+            scale_of(segment, self._prepared),
+            unchanged=unchanged,
+            time=recorded.time,
+            limit=self._limits[request.index] if self._limits else None,
+            answer=segment.history[recorded.position],
+        )
+        self._splits.append(sent.split)
+        self._charges.append(charge(sent.split, request.output_tokens, self._prices))
+        return sent
+
+    @property
+    def bill(self) -> Bill:
+        return Bill(tuple(self._splits), tuple(self._charges))
+
+
+def scale_of(segment: PreparedSegment, prepared: Prepared) -> Scale:
+    calibration = segment.calibration
+    return Scale(calibration.size(prepared.fixed_tokens), calibration.slope)
+
+
+def uncompacted_bill(prepared: Prepared, prices: PriceVector, limits: Limits = ()) -> Bill:
+    """Price a conversation as it was recorded, from an empty cache on."""
+    meter = Meter(prepared, prices, limits)
+    for segment in prepared.segments:
+        unchanged = 0
+        for request in segment.requests:
+            entries = segment.history.prefix(request.recorded.position).entries()
+            meter.send(request, segment, entries, request.tokens, unchanged=unchanged)
+            unchanged = len(entries)
+    return meter.bill
+
+
+def retrieval_usd(prefix_tokens: float, result_tokens: float, prices: PriceVector) -> float:
+    """Price a request that fetches something again: all of the prompt, and the result.
+
+    The prompt was sent a moment ago, so it is read from the cache as far as the rule allows.
+    """
+    read = cached_length(prices.caching, prefix_tokens)
+    split = split_of(prices.caching, prefix_tokens + result_tokens, read)
+    return charge(split, 0.0, prices).input

@@ -1,0 +1,135 @@
+"""What the columns about money mean; a part of `evals.metrics`."""
+
+from typing import Final
+
+from evals.results import Metric
+
+COST_METRICS: Final = (
+    Metric(
+        "saved_usd",
+        "Saved",
+        "USD",
+        "higher",
+        "Dollars of all requests without compaction, minus those with it; the strategy's own model "
+        "calls are in it. At the prices of the priced model, from an empty cache on, with the "
+        "recorded answers. Each request is split into tokens read from the provider's cache, "
+        "written to it, and neither; the tier is chosen by its whole input. A message that changed "
+        "anywhere is not read. Nothing is fetched again (recovery probability 0).",
+    ),
+    Metric(
+        "saved_usd_fraction",
+        "Saved dollars",
+        "share of dollars",
+        "higher",
+        "Saved dollars, of those without compaction.",
+    ),
+    Metric(
+        "net_saved_usd_p50",
+        "Saved, half fetched",
+        "USD",
+        "higher",
+        "Saved dollars if, of what is needed over a long gap and not shown (recoverable, "
+        "regenerable, lost, not declared), the agent gets half again: recovery probability 0.5. "
+        "Each retrieval is a request of its own: the whole prompt read from the cache, and the "
+        "message that held it as new input; what two needs have in one message is fetched once.",
+    ),
+    Metric(
+        "net_saved_usd_p100",
+        "Saved, all fetched",
+        "USD",
+        "higher",
+        "As before with recovery probability 1.",
+    ),
+    Metric(
+        "retrievals",
+        "Retrievals",
+        "requests",
+        "lower",
+        "Requests it would take to fetch all of that.",
+    ),
+    Metric(
+        "own_calls_usd",
+        "Own calls",
+        "USD",
+        "lower",
+        "What the strategy's own model calls cost, none of their prompts cached. Tokens as "
+        "reported, else as counted; a long prompt is measured by the messages that it retells. The "
+        "extractive summariser stands in for a model and is priced as the model would be.",
+    ),
+    Metric(
+        "priced_model",
+        "Priced as",
+        "model",
+        "neither",
+        "The model whose prices and caching rule are used for all requests of a transcript: the "
+        "one that was asked for, else that of the transcript, else a stated default; "
+        "`price_basis` says which. All prices are in `prices` of `run.json`.",
+    ),
+    Metric(
+        "bill_error_fraction",
+        "Bill error",
+        "share of recorded dollars",
+        "neither",
+        "How far the simulated bill without compaction is from the recorded usage at the same "
+        "prices. Where a log shows that the cache was lost for a reason of its own (a request read "
+        "less than nine tenths of the one before), it is lost in the replay too. What the first "
+        "request read from the cache of an earlier conversation is part of the error.",
+    ),
+    Metric(
+        "cache_hit_fraction",
+        "Cache hits",
+        "share of input tokens",
+        "higher",
+        "Input tokens read from the provider's cache, of all input tokens, with the strategy.",
+    ),
+    Metric(
+        "cache_breaks",
+        "Cache breaks",
+        "requests",
+        "lower",
+        "Requests whose view does not begin with the view of the request before.",
+    ),
+    Metric(
+        "rewritten_tokens",
+        "Rewritten",
+        "tokens",
+        "lower",
+        "Tokens that the cache still held, that the strategy kept or wrote anew, and that had to "
+        "be processed again because something in front of them had changed.",
+    ),
+    Metric(
+        "break_even_requests",
+        "Break-even",
+        "requests",
+        "lower",
+        "After how many requests a compaction is repaid, the one that it was made for counted: (S "
+        "(w - r) + A) / (R r), with R tokens removed, S rewritten, A the price of its model calls, "
+        "r and w the prices of a token read and written. The median over compactions; none if "
+        "that one is never repaid.",
+    ),
+    Metric(
+        "repaid_fraction",
+        "Repaid",
+        "share of compactions",
+        "higher",
+        "Compactions whose result was used for at least as many requests as their break-even, up "
+        "to the next compaction or the end.",
+    ),
+    Metric(
+        "absorbed_requests",
+        "Absorbs",
+        "requests per 1,000 tokens",
+        "higher",
+        "How many extra requests per 1,000 removed tokens would use up what was saved, at the mean "
+        "price of a request: how much worse the agent may work before compaction costs more than "
+        "it saves. Each compaction counts what it removed once.",
+    ),
+    Metric(
+        "best_trigger_tokens",
+        "Best trigger",
+        "tokens",
+        "neither",
+        "The size at which summaries as dear and as short as these, in a conversation that grows "
+        "as this one does, would cost least: s - g + sqrt(g^2 + 2 g A / r).",
+    ),
+)

@@ -1,0 +1,169 @@
+"""The one flat record of a cell: every column of a results table, with its meaning."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Final, Literal
+
+from compaction.messages import Json
+
+ROW_VERSION: Final = 1
+"""Raised when a column changes its meaning; older rows are then stale."""
+
+Status = Literal["ok", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One cell: one transcript under one setting. None means: not measured or not defined.
+
+    Every `*_tokens` is by the measuring counter, calibrated to the recorded usage where there is
+    any; counts are plain numbers; every `*_fraction` and `reach` lies between 0 and 1.
+    """
+
+    # What was run.
+    cell_id: str
+    transcript: str
+    transcript_digest: str
+    source: str
+    format: str
+    provenance: str
+    cluster: str
+    strategy: str
+    strategy_version: str
+    parameters: Mapping[str, str]
+    """What the user set, as written (`token_threshold: 50%`)."""
+    resolved: Mapping[str, Any]
+    """Every parameter with the value it had in this cell."""
+    label: str
+    """Strategy and set parameters in one short text; equal for equal settings."""
+    is_control: bool = False
+    replicate: int = 0
+    row_version: int = ROW_VERSION
+
+    # How it went.
+    status: Status = "ok"
+    error: str | None = None
+    """One line: what failed, at which request."""
+    seconds: float = 0.0
+
+    # The transcript.
+    messages: int = 0
+    requests: int = 0
+    segments: int = 0
+    calibration_slope: float | None = None
+    calibration_offset_tokens: float | None = None
+    calibration_error_fraction: float | None = None
+    """Median absolute error on held-out requests; None where no usage was recorded."""
+
+    # What it saves.
+    engaged: bool = False
+    input_tokens_before: float | None = None
+    input_tokens_after: float | None = None
+    saving_fraction: float | None = None
+    peak_tokens_before: float | None = None
+    peak_tokens_after: float | None = None
+    compactions: int = 0
+    compactions_failed: int = 0
+    first_failure: str | None = None
+    """Why the first of them failed."""
+    model_calls: int = 0
+    model_input_tokens: int | None = None
+    model_output_tokens: int | None = None
+
+    # What it costs, by the provider's rules for cached prompts, from an empty cache on.
+    priced_model: str | None = None
+    """As the price list or the price file names it."""
+    price_basis: str | None = None
+    """`given`, `file`, `recorded` (the transcript's own model) or `default`."""
+    caching_rule: str | None = None
+    recorded_usd: float | None = None
+    """The recorded usage at the same prices; None if there is none of the priced model."""
+    bill_error_fraction: float | None = None
+    """Of the simulated bill of those requests, without compaction; signed."""
+    cost_before_usd: float | None = None
+    cost_after_usd: float | None = None
+    """With the strategy's own model calls."""
+    saved_usd: float | None = None
+    """If nothing is fetched again."""
+    saved_usd_fraction: float | None = None
+    net_saved_usd_p50: float | None = None
+    """If half of what is needed and not shown is fetched again."""
+    net_saved_usd_p100: float | None = None
+    retrievals: int | None = None
+    """How many requests it takes to fetch all of that."""
+    own_calls_usd: float | None = None
+    own_input_tokens: float | None = None
+    """Of the strategy's own model calls: as reported, else as counted."""
+    own_output_tokens: float | None = None
+    cache_hit_fraction_before: float | None = None
+    cache_hit_fraction: float | None = None
+    cache_breaks: int | None = None
+    rewritten_tokens: float | None = None
+    removed_tokens: float | None = None
+    """By each compaction once; a saving counts them at every request from then on."""
+    break_even_requests: float | None = None
+    """Median over compactions; None without any, or if that one is never repaid."""
+    repaid_fraction: float | None = None
+    absorbed_requests: float | None = None
+    """Per 1,000 removed tokens."""
+    best_trigger_tokens: float | None = None
+
+    # What it loses: needs over long gaps, unless the name says otherwise.
+    reach: float | None = None
+    """Headline: source, restated or recoverable; macro over requests."""
+    reach_all_gaps: float | None = None
+    needs: int = 0
+    needs_all_gaps: int = 0
+    requests_with_needs: int = 0
+    visible_source: int = 0
+    restated: int = 0
+    mentioned: int = 0
+    recoverable: int = 0
+    regenerable: int = 0
+    lost: int = 0
+    undeclared: int = 0
+    """Neither visible nor declared recoverable, in a strategy that declares nothing about it."""
+    quote_needs: int = 0
+    quote_kept_fraction: float | None = None
+    pinned_needs: int = 0
+    pinned_kept_fraction: float | None = None
+    derived_needs: int = 0
+    placebo_fraction: float | None = None
+
+    # What it loses: annotated key facts.
+    facts: int = 0
+    facts_unverifiable: int = 0
+    facts_removed: int = 0
+    """Judged facts whose source no longer stands whole in the view."""
+    facts_kept_fraction: float | None = None
+    """Headline: kept or recoverable, of `facts_removed`."""
+    facts_tail_kept_fraction: float | None = None
+    """Kept, of the facts whose source still stands whole."""
+    facts_kept: int = 0
+    facts_recoverable: int = 0
+    facts_contradicted: int = 0
+    facts_stale: int = 0
+    facts_lost: int = 0
+
+    # Whether it is safe.
+    violations: int = 0
+    violated: Mapping[str, int] = field(default_factory=dict)
+    """Rule -> how many requests broke it."""
+    not_declared: tuple[str, ...] = ()
+    """Promises that the strategy says nothing about, so that nothing was checked."""
+
+    @classmethod
+    def from_json(cls, raw: Json) -> "Row":
+        """Read a row; columns of a newer program are ignored.
+
+        Raises:
+            TypeError: not an object, or a column is missing.
+        """
+        if not isinstance(raw, dict):
+            raise TypeError(f"a row is an object, not {type(raw).__name__}")
+        known = {item.name for item in fields(cls)}
+        values = {key: value for key, value in raw.items() if key in known}
+        return cls(**{**values, "not_declared": tuple(raw.get("not_declared", ()))})
+
+    def to_json(self) -> Json:
+        return asdict(self)
