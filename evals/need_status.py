@@ -46,6 +46,8 @@ class NeedSummary:
     pinned_needs: int
     pinned_kept_fraction: float | None
     derived_needs: int
+    unresolvable_needs: int
+    stale_visible: int
     placebo_fraction: float | None
 
 
@@ -77,6 +79,7 @@ class NeedScorer:
         self._segment = -1
         self._shown = Shown(needs)
         self._judged: list[tuple[Need, Status]] = []
+        self._stale = 0
 
     def see(self, step: Step, fates: FateTracker | None = None) -> None:
         """Judge the needs of a request; fates are not looked at."""
@@ -85,7 +88,10 @@ class NeedScorer:
             self._shown = Shown(self._needs)
         self._shown.exchange(step.view.entries, step.unchanged)
         for need in self._needs.by_request.get(step.request.index, ()):
-            self._judged.append((need, self._status(need, step)))
+            status = self._status(need, step)
+            self._judged.append((need, status))
+            if status == "visible_source" and need.is_long and need.reference is not None:
+                self._stale += self._shown.is_stale(need, need.reference, step.history)
 
     @property
     def judged(self) -> Sequence[tuple[Need, Status]]:
@@ -112,10 +118,14 @@ class NeedScorer:
             lost=count["lost"],
             undeclared=count["undeclared"],
             quote_needs=len(quotes),
-            quote_kept_fraction=_share(status == "visible_source" for status in quotes),
+            quote_kept_fraction=_share(
+                status in ("visible_source", "restated") for status in quotes
+            ),
             pinned_needs=len(pinned),
             pinned_kept_fraction=_share(status in {*REACHED, "mentioned"} for status in pinned),
             derived_needs=sum(need.kind == "derived" for need, _ in self._judged),
+            unresolvable_needs=len(self._needs.unresolvable),
+            stale_visible=self._stale,
             placebo_fraction=self._needs.placebo_fraction,
         )
 
@@ -163,6 +173,8 @@ class NeedScorer:
         edited = (self._shown.edited_text(at) for at in holders)
         if any(text is not None and holds_quote(need.value, text) for text in edited):
             return "visible_source"
+        if self._shown.writes_quote(need.value):
+            return "restated"
         if self._is_recoverable(need, step):
             return "recoverable"
         return "lost" if self._is_declared else "undeclared"

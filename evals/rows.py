@@ -128,7 +128,21 @@ class Row:
     pinned_needs: int = 0
     pinned_kept_fraction: float | None = None
     derived_needs: int = 0
+    unresolvable_needs: int = 0
+    """Their source lies before a recorded compaction; over all gaps, judged nowhere."""
+    stale_visible: int = 0
+    """Of `visible_source`: the source is an older version of a file, and no newer one is seen."""
     placebo_fraction: float | None = None
+
+    # How well it chose.
+    oracle_reach: float | None = None
+    """The most that keeping whole messages could reach with the same tokens at each request."""
+    oracle_is_exact: bool | None = None
+    """Whether some choice of messages reaches that; otherwise it is an upper bound."""
+    regret: float | None = None
+    """`oracle_reach` minus `reach`; below 0 where summaries or handles reach more."""
+    dead_token_fraction: float | None = None
+    """Of the tokens of old tool results sent whole: those that no later request needs."""
 
     # What it loses: annotated key facts.
     facts: int = 0

@@ -14,6 +14,7 @@ from evals.facts import FactSet
 from evals.fates import FateTracker
 from evals.foreign import ForeignStrategy
 from evals.needs import NeedSet
+from evals.oracle_curve import Oracle
 from evals.prepare import Prepared
 from evals.pricing import Pricing
 from evals.replay import Step
@@ -28,6 +29,10 @@ class Material:
     facts: FactSet
     pricing: Pricing | None = None
     """None: nothing is priced."""
+
+    @cached_property
+    def oracle(self) -> Oracle:
+        return Oracle(self.prepared, self.needs)
 
 
 @dataclass(frozen=True)

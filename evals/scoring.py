@@ -14,6 +14,8 @@ from evals.cost_score import CostScorer
 from evals.facts import FactScorer
 from evals.fates import FATE_CODES, FateTracker
 from evals.need_status import NeedScorer
+from evals.oracle_control import told
+from evals.oracle_scorer import OracleScorer
 from evals.replay import replay
 from evals.safety import SafetyScorer
 from evals.scorers import Cell, Material, Scorer
@@ -35,6 +37,7 @@ def scorers_of(cell: Cell) -> tuple[Scorer, ...]:
         SafetyScorer(cell),
         needs,
         FactScorer(cell.material.facts),
+        OracleScorer(cell, needs),
         *((CostScorer(cell, pricing, needs),) if (pricing := cell.material.pricing) else ()),
     )
 
@@ -61,6 +64,7 @@ def score(
     Raises:
         StrategyError: the strategy failed; names the request.
     """
+    strategy = told(strategy, material.prepared, material.oracle)
     deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
     scorers = scorers_of(Cell(material, strategy, show_text))
     trackers: dict[int, FateTracker] = {}

@@ -11,6 +11,7 @@ from compaction.messages import Message
 from compaction.pairing import Pairing
 from evals.message_text import held_text
 from evals.needs import Need, NeedSet
+from evals.quotes import holds_quote
 from evals.references import Reference
 from evals.restating import restates, shares_line
 from evals.tool_names import is_read_only
@@ -29,6 +30,8 @@ class Shown:
         """History index -> the entry that shows it edited."""
         self._written: defaultdict[Reference, dict[int, Entry]] = defaultdict(dict)
         """Needed reference -> edited and written entries that hold it, by object id."""
+        self._texts: dict[int, str] = {}
+        """Object id of an edited or written entry -> its text."""
         self._found: dict[Message, tuple[Reference, ...]] = {}
         self._pairing = Pairing()
 
@@ -49,6 +52,7 @@ class Shown:
             return
         if entry.origin.kind == "edited":
             self._edited[index] = entry
+        self._texts[id(entry)] = held_text(entry.message)
         for reference in self._references_in(entry.message):
             self._written[reference][id(entry)] = entry
 
@@ -59,6 +63,7 @@ class Shown:
             return
         if self._edited.get(index) is entry:
             del self._edited[index]
+        self._texts.pop(id(entry), None)
         for reference in self._references_in(entry.message):
             self._written[reference].pop(id(entry), None)
 
@@ -99,6 +104,29 @@ class Shown:
         if any(restates(reference, text, sources) for text in texts):
             return "restated"
         return "mentioned"
+
+    def is_stale(self, need: Need, reference: Reference, history: History) -> bool:
+        """Whether all that is visible of the sources are older versions of what a call changed.
+
+        What is seen together with that call is not: the change is there to be read.
+        """
+        if not need.changed:
+            return False
+        changes = dict(need.changed)
+        return all(
+            at in changes and changes[at] not in self._whole
+            for at in need.sources
+            if at in self._whole or self._keeps_line(at, reference, history)
+        )
+
+    def _keeps_line(self, at: int, reference: Reference, history: History) -> bool:
+        text = self.edited_text(at)
+        return text is not None and shares_line(reference, text, held_text(history[at]))
+
+    def writes_quote(self, quote: str) -> bool:
+        """Whether an edited or written text holds quoted bytes, whoever they are from."""
+        long = (text for text in self._texts.values() if len(text) >= len(quote))
+        return any(holds_quote(quote, text) for text in long)
 
     def can_repeat(self, need: Need, history: History) -> bool:
         """Whether a read-only call that brought the reference stands in the view unchanged."""
