@@ -17,6 +17,8 @@ HISTORY_KEYS = ("messages", "input", "contents")
 ANSWER_KEYS = ("choices", "output", "content", "candidates")
 """Keys of an answer that stay where they are: nothing repeats them as they stand."""
 SHARED_MIN_CHARS = 200
+VALUE_KEY = "$value"
+"""Of a request in memory: its body as JSON value, which shares messages with other requests."""
 
 
 def serialize(cassette_dict: Mapping[str, Any]) -> str:
@@ -57,7 +59,7 @@ def is_compact(data: JsonValue) -> bool:
 
 
 def with_values(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the interactions with parsed bodies under `parsed_body`, never made into text."""
+    """Return the interactions with the values of JSON bodies under `VALUE_KEY`, never as text."""
     tables = SharedValues(data["messages"], data["shared"])
     return [_with_values(entry, tables) for entry in data["interactions"]]
 
@@ -96,7 +98,7 @@ def _with_values(entry: Mapping[str, Any], tables: "SharedValues") -> dict[str, 
     request, response = dict(entry["request"]), entry["response"]
     body = request.pop("body", None)
     if isinstance(body, dict) and "$json" in body:
-        request["parsed_body"] = tables.unpack(body["$json"])
+        request[VALUE_KEY] = tables.unpack(body["$json"])
     else:
         request["body"] = _unpack_body(body, tables)
     answer = _mapped_bodies({"response": response}, lambda packed: _unpack_body(packed, tables))

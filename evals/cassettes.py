@@ -13,7 +13,7 @@ from typing import Any
 
 from evals import cassette_layout
 from evals.cassette_files import CassetteError, read_cassette
-from evals.cassette_layout import JsonValue, dumps
+from evals.cassette_layout import VALUE_KEY, JsonValue, dumps
 
 MAX_DECODED_BYTES = 256_000_000
 
@@ -83,6 +83,8 @@ def _interaction(entry: Mapping[str, Any]) -> Interaction:
 
 def request_value(request: Mapping[str, Any]) -> JsonValue:
     """Return the JSON value of a recorded request's body, or None."""
+    if VALUE_KEY in request:
+        return request[VALUE_KEY]
     if "parsed_body" in request:
         return _plain(request["parsed_body"])
     body = request.get("body")
