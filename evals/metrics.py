@@ -3,9 +3,10 @@
 from typing import Final
 
 from evals.cost_metrics import COST_METRICS
+from evals.oracle_metrics import ORACLE_METRICS
 from evals.results import Metric
 
-METRICS_VERSION: Final = "2"
+METRICS_VERSION: Final = "3"
 """Part of every cell id: raise it when a definition changes, and old rows are run again."""
 
 MADE_BY_REPORTS: Final = frozenset(
@@ -148,8 +149,9 @@ METRICS: Final = (
         "Quotes kept",
         "share of quote needs",
         "higher",
-        "Earlier bytes that an edit call had to reproduce and that were still in the view. Quotes "
-        "that the assistant itself had written (derived quotes) are not among them.",
+        "Earlier bytes that an edit call had to reproduce and that were still in the view, in "
+        "their source or verbatim in a text that the strategy wrote. Quotes that the assistant "
+        "itself had written (derived quotes) are not among them.",
     ),
     Metric(
         "facts_kept_fraction",
@@ -190,6 +192,7 @@ METRICS: Final = (
         "lower",
         "Broken invariants, counted once a request and rule.",
     ),
+    *ORACLE_METRICS,
     *COST_METRICS,
 )
 """The columns that a report explains, in the order in which it explains them."""
