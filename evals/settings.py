@@ -16,9 +16,10 @@ from compaction.registry import SYSTEMS, load_strategy_class, make_strategy, par
 from compaction.strategy import Strategy, parameters_of
 from evals.controls import CONTROLS
 from evals.foreign import ForeignStrategy, is_foreign, load_foreign
+from evals.oracle_control import USES_THE_FUTURE
 from evals.prepare import Prepared
 
-KNOWN: Final[Mapping[str, str]] = {**SYSTEMS, **CONTROLS}
+KNOWN: Final[Mapping[str, str]] = {**SYSTEMS, **CONTROLS, **USES_THE_FUTURE}
 """Every short name; whatever has a colon is somebody's own code."""
 UNITS: Final = ("tokens", "counted_tokens", "chars")
 """Units of sizes: as a provider counts, as the measuring counter does, JSON characters."""
@@ -50,7 +51,7 @@ class Setting:
 
     @property
     def is_control(self) -> bool:
-        return self.strategy in CONTROLS
+        return self.strategy in CONTROLS or self.strategy in USES_THE_FUTURE
 
     @property
     def label(self) -> str:
