@@ -8,9 +8,10 @@ shows comes from here.
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from compaction.atomic import write_atomically
 from compaction.errors import CompactionError
@@ -22,6 +23,7 @@ from evals.rows import Status as Status
 ROWS_FILE: Final = "rows.jsonl"
 RUN_FILE: Final = "run.json"
 CELLS_FOLDER: Final = "cells"
+LOCK_FILE: Final = ".lock"
 ENGAGED_FRACTION: Final = 0.01
 """Below this saving a strategy did nothing worth a fidelity number. This project's definition."""
 
@@ -41,8 +43,15 @@ class Metric:
     definition: str
 
 
+class Place(NamedTuple):
+    """Where the last row of a cell stands in `rows.jsonl`."""
+
+    offset_bytes: int
+    is_ok: bool
+
+
 class RunFolder:
-    """A folder that a run is written to, and that any number of reports read."""
+    """A folder that one run writes to at a time, and that any number of reports read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -61,17 +70,58 @@ class RunFolder:
             text = f"cannot write to {self.path}: {error.strerror}; choose another run folder"
             raise ResultsError(text) from error
 
-    def rows(self) -> Iterator[Row]:
-        """Yield the rows in the order of their writing; the last row of a cell counts.
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs out until the block ends or the process dies.
+
+        Raises:
+            ResultsError: another run writes to this folder.
+        """
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(self.path / LOCK_FILE)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            raise ResultsError(
+                f"another run is writing to {self.path}; wait for it, or choose another --out"
+            ) from error
+        except OSError as error:
+            raise ResultsError(f"cannot lock {self.path}: {error.strerror}") from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def places(self) -> dict[str, Place]:
+        """Return cell id -> where its last row stands, in the order of the rows.
 
         Raises:
             ResultsError: a line before the last one is not a row.
         """
-        latest: dict[str, Row] = {}
-        for row in self._all_rows():
-            latest.pop(row.cell_id, None)
-            latest[row.cell_id] = row
-        yield from latest.values()
+        found: dict[str, Place] = {}
+        for offset, row in self._all_rows():
+            found.pop(row.cell_id, None)
+            found[row.cell_id] = Place(offset, row.status == "ok")
+        return found
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows in the order of their writing; the last row of a cell counts.
+
+        One row is in memory at a time.
+
+        Raises:
+            ResultsError: a line before the last one is not a row.
+        """
+        last = self.places()
+        for offset, row in self._all_rows():
+            if last[row.cell_id].offset_bytes == offset:
+                yield row
+
+    def row_at(self, place: Place) -> Row:
+        with self.rows_path.open("rb") as file:
+            file.seek(place.offset_bytes)
+            return Row.from_json(json.loads(file.readline()))
 
     def append(self, row: Row) -> None:
         line = canonical_json(row.to_json()) + "\n"
@@ -107,25 +157,30 @@ class RunFolder:
             )
         return content
 
-    def _all_rows(self) -> Iterator[Row]:
+    def _all_rows(self) -> Iterator[tuple[int, Row]]:
+        """Yield every row with its offset; an unfinished last line is not a row."""
         if not self.rows_path.exists():
             return
+        offset = 0
         try:
-            lines = self.rows_path.read_bytes().split(b"\n")
+            with self.rows_path.open("rb") as file:
+                for number, line in enumerate(file, start=1):
+                    if line.strip() and (row := self._row(line, number)) is not None:
+                        yield offset, row
+                    offset += len(line)
         except OSError as error:
             raise ResultsError(f"cannot read {self.rows_path}: {error.strerror}") from error
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                yield Row.from_json(json.loads(line))
-            except (ValueError, TypeError, AttributeError) as error:
-                if number == len(lines):
-                    return
-                raise ResultsError(
-                    f"{self.rows_path}, line {number} is not a row: {error}; "
-                    "delete that line and run again"
-                ) from error
+
+    def _row(self, line: bytes, number: int) -> Row | None:
+        try:
+            return Row.from_json(json.loads(line))
+        except (ValueError, TypeError, AttributeError) as error:
+            if not line.endswith(b"\n"):
+                return None
+            raise ResultsError(
+                f"{self.rows_path}, line {number} is not a row: {error}; "
+                "delete that line and run again"
+            ) from error
 
     def _write(self, path: Path, text: str) -> None:
         try:

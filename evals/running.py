@@ -2,7 +2,7 @@
 
 import hashlib
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -69,8 +69,19 @@ class Finished:
     """A run that is complete on disk."""
 
     folder: Path
-    rows: tuple[Row, ...]
+    cells: tuple[str, ...]
+    """In the order in which they were run or found done."""
     found: LoadReport
+
+    def read_rows(self) -> Iterator[Row]:
+        """Read the rows of this run again, one at a time."""
+        mine = set(self.cells)
+        return (row for row in RunFolder(self.folder).rows() if row.cell_id in mine)
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows at once; of a long run they may not fit."""
+        return tuple(self.read_rows())
 
 
 def execute(asked: RunRequest, console: "Console") -> Finished:
@@ -94,10 +105,12 @@ def execute(asked: RunRequest, console: "Console") -> Finished:
     )
     folder = RunFolder(asked.out or RUNS_FOLDER / _folder_name(asked, plan))
     folder.create()
-    folder.write_manifest(_manifest(asked, plan, found))
-    rows = _run_with_progress(console, plan, found.locations, folder, asked.jobs)
-    folder.write_manifest(_manifest(asked, plan, found) | _outcome(rows, folder))
-    return Finished(folder.path, tuple(rows), found)
+    with folder.locked():
+        folder.write_manifest(_manifest(asked, plan, found))
+        tally = _run_with_progress(console, plan, found.locations, folder, asked.jobs)
+        finished = Finished(folder.path, tuple(tally.cells), found)
+        folder.write_manifest(_manifest(asked, plan, found) | _outcome(finished, tally))
+    return finished
 
 
 def settings_of(asked: RunRequest) -> list[Setting]:
@@ -141,7 +154,7 @@ def _for(strategy: str, given: Mapping[str, Given], strategies: Sequence[str]) -
 
 def _run_with_progress(
     console: "Console", plan: Plan, locations: Sequence[Location], folder: RunFolder, jobs: int
-) -> list[Row]:
+) -> "_Tally":
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -150,7 +163,7 @@ def _run_with_progress(
         TimeRemainingColumn,
     )
 
-    rows: list[Row] = []
+    tally = _Tally()
     columns = (
         TextColumn("replaying"),
         BarColumn(),
@@ -163,13 +176,13 @@ def _run_with_progress(
         task = bar.add_task("", total=cells_of(plan, locations))
 
         def note(row: Row) -> None:
-            rows.append(row)
+            tally.add(row)
             bar.update(
                 task, advance=1, description=one_line(f"{row.transcript[:30]} {row.label[:40]}")
             )
 
         run_plan(plan, locations, folder, jobs=jobs, progress=note)
-    return rows
+    return tally
 
 
 def _manifest(asked: RunRequest, plan: Plan, found: LoadReport) -> Json:
@@ -201,13 +214,25 @@ def _manifest(asked: RunRequest, plan: Plan, found: LoadReport) -> Json:
     }
 
 
-def _outcome(rows: Sequence[Row], folder: RunFolder) -> Json:
+@dataclass
+class _Tally:
+    """What is remembered of each row while a run goes on; the row itself is on disk."""
+
+    cells: list[str] = field(default_factory=list)
+    digests: set[str] = field(default_factory=set)
+
+    def add(self, row: Row) -> None:
+        self.cells.append(row.cell_id)
+        self.digests.add(row.transcript_digest)
+
+
+def _outcome(finished: Finished, tally: _Tally) -> Json:
     """Return what a finished run adds to its manifest."""
     return {
         "finished_at": _now(),
-        "cells": [row.cell_id for row in rows],
-        "corpus_digest": corpus_digest(row.transcript_digest for row in rows),
-        "prices": prices_used(rows, folder),
+        "cells": tally.cells,
+        "corpus_digest": corpus_digest(tally.digests),
+        "prices": prices_used(finished.read_rows(), RunFolder(finished.folder)),
     }
 
 
@@ -221,19 +246,22 @@ def verdict(finished: Finished, console: "Console") -> int:
     Returns:
         0, or 1 if a cell failed, a strategy broke an invariant, or a file was not understood.
     """
-    rows, found = finished.rows, finished.found
-    failed = [row for row in rows if row.status == "error"]
-    broken = [row for row in rows if row.violations and not row.is_control]
-    for row in failed[:MAX_LINES]:
-        _line(console, f"failed: {row.label} on {_place(row)}: {row.error}")
-    if len(failed) > MAX_LINES:
-        _line(console, f"failed: {len(failed) - MAX_LINES} more cells, see rows.jsonl")
-    for row in broken[:MAX_LINES]:
-        rules = "; ".join(_broken_rule(rule, n) for rule, n in row.violated.items())
-        _line(console, f"broken: {row.label} on {_place(row)}: {rules}")
-    if len(broken) > MAX_LINES:
-        _line(console, f"broken: {len(broken) - MAX_LINES} more cells, see report.html")
-    return 1 if failed or broken or found.refused else 0
+    failed, broken = 0, 0
+    for row in finished.read_rows():
+        if row.status == "error":
+            failed += 1
+            if failed <= MAX_LINES:
+                _line(console, f"failed: {row.label} on {_place(row)}: {row.error}")
+        elif row.violations and not row.is_control:
+            broken += 1
+            if broken <= MAX_LINES:
+                rules = "; ".join(_broken_rule(rule, n) for rule, n in row.violated.items())
+                _line(console, f"broken: {row.label} on {_place(row)}: {rules}")
+    if failed > MAX_LINES:
+        _line(console, f"failed: {failed - MAX_LINES} more cells, see rows.jsonl")
+    if broken > MAX_LINES:
+        _line(console, f"broken: {broken - MAX_LINES} more cells, see report.html")
+    return 1 if failed or broken or finished.found.refused else 0
 
 
 def _broken_rule(rule: str, n_requests: int) -> str:

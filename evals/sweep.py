@@ -4,6 +4,7 @@ A cell that fails is a row with its error and stays in the denominator. Rows are
 are scored, so that whatever ends the run loses nothing that was computed.
 """
 
+import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,9 +13,10 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.queues import Queue
 from queue import Empty
+from threading import Thread
 from typing import Any, Final
 
 from compaction.errors import CompactionError, ModelError
@@ -31,7 +33,7 @@ from evals.prepare import Prepared, prepare
 from evals.price_choice import PriceChoice, Priced
 from evals.pricing import price_transcript
 from evals.references import EXTRACTOR_VERSION
-from evals.results import ROW_VERSION, Row, RunFolder, cell_id_of
+from evals.results import ROW_VERSION, Place, Row, RunFolder, cell_id_of
 from evals.scorers import Material
 from evals.scoring import score
 from evals.settings import Setting, bind, resolved_parameters
@@ -80,8 +82,8 @@ def run_plan(
 
     `progress` is called for each row, old ones too.
     """
-    done = {row.cell_id: row for row in folder.rows()}
     if jobs <= 1 or len(locations) <= 1:
+        done = folder.places()
         for location in locations:
             for row in run_transcript(plan, location, folder, done):
                 progress(row)
@@ -89,9 +91,9 @@ def run_plan(
     context = get_context("spawn")
     rows: Queue[Row] = context.Queue()
     workers = min(jobs, len(locations))
-    pool = ProcessPoolExecutor(workers, context, initializer=_start_worker, initargs=(rows,))
+    pool = ProcessPoolExecutor(workers, context, initializer=_start_worker, initargs=(rows, folder))
     try:
-        pending = {pool.submit(_run_in_worker, plan, each, folder, done) for each in locations}
+        pending = {pool.submit(_run_in_worker, plan, each, folder) for each in locations}
         _follow(pending, rows, progress)
     except BrokenProcessPool as error:
         text = "a worker process was ended, perhaps for lack of memory; what was scored "
@@ -116,19 +118,32 @@ def _follow(pending: set["Future[int]"], rows: "Queue[Row]", progress: Progress)
 
 
 _rows_out: "Queue[Row] | None" = None
+_done: Mapping[str, Place] = {}
+"""What was there when the worker started; no two workers have cells in common."""
 
 
-def _start_worker(rows: "Queue[Row]") -> None:
-    """Keep the way to the parent, and die at Ctrl-C without a word: the parent speaks."""
-    global _rows_out
-    _rows_out = rows
+def _start_worker(rows: "Queue[Row]", folder: RunFolder) -> None:
+    """Keep the way to the parent, and die at Ctrl-C without a word: the parent speaks.
+
+    A worker must not outlive its parent either: it would write beside the run that comes next.
+    """
+    global _rows_out, _done
+    Thread(target=_die_with_parent, daemon=True).start()
+    _rows_out, _done = rows, folder.places()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _run_in_worker(plan: Plan, location: Location, folder: RunFolder, done: dict[str, Row]) -> int:
+def _die_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _run_in_worker(plan: Plan, location: Location, folder: RunFolder) -> int:
     """Score a transcript, send its rows to the parent, and return how many there are."""
     count = 0
-    for row in run_transcript(plan, location, folder, done):
+    for row in run_transcript(plan, location, folder, _done):
         if _rows_out is not None:
             _rows_out.put(row)
         count += 1
@@ -136,7 +151,7 @@ def _run_in_worker(plan: Plan, location: Location, folder: RunFolder, done: dict
 
 
 def run_transcript(
-    plan: Plan, location: Location, folder: RunFolder, done: dict[str, Row]
+    plan: Plan, location: Location, folder: RunFolder, done: Mapping[str, Place]
 ) -> Iterator[Row]:
     """Yield the row of each setting on one transcript, from `done` where it is there."""
     transcript = load(location)
@@ -194,7 +209,7 @@ class _Cell:
         )
 
     def run(
-        self, folder: RunFolder, shared: _Shared, model: ChatModel, done: Mapping[str, Row]
+        self, folder: RunFolder, shared: _Shared, model: ChatModel, done: Mapping[str, Place]
     ) -> Row:
         """Return the row that is done, else score the cell and append its row."""
         strategy = None
@@ -202,8 +217,8 @@ class _Cell:
         try:
             strategy = bind(self.setting, shared.prepared)
             before = done.get(self.id_of(strategy))
-            if before is not None and before.status == "ok":
-                return before
+            if before is not None and before.is_ok:
+                return folder.row_at(before)
             scored = score(
                 shared.material,
                 strategy,

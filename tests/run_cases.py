@@ -87,3 +87,18 @@ def numbers(rows: list[Row]) -> list[dict]:
 
 def quiet() -> Console:
     return Console(stderr=True, quiet=True)
+
+
+def sweep_streaming(data: Path, out: Path, *settings: Setting) -> int:
+    """Run settings over a folder, remember nothing, and return how many rows there were."""
+    folder = RunFolder(out)
+    folder.create()
+    count = 0
+
+    def note(row: Row) -> None:
+        nonlocal count
+        count += 1
+
+    plan = Plan(settings=settings)
+    run_plan(plan, survey([data]).locations, folder, jobs=1, progress=note)
+    return count

@@ -16,6 +16,7 @@ OWN = ("compaction", "evals", "reports")
 
 ALLOWED_PLACES = {
     "altair": ("reports.",),
+    "filelock": ("evals.results",),
     "genai_prices": ("evals.price_list",),
     "hypothesis": ("compaction.contract.generators", "compaction.contract.machine"),
     "jinja2": ("reports.",),
