@@ -83,13 +83,16 @@ def _change(old: JsonValue, new: JsonValue) -> str:
     if old is None:
         return f"is new: {_role(new)} {_snippet(_shown(new))}"
     roles = dict.fromkeys((_role(old), _role(new)))
-    before, after = _first_difference(_shown(old), _shown(new))
-    return f"({' became '.join(roles)}) differs: {_snippet([before])} became {_snippet([after])}"
+    before, after = (repr(text) for text in _first_difference(_shown(old), _shown(new)))
+    return f"({' became '.join(roles)}) differs: {before} became {after}"
 
 
 def _first_difference(old: Sequence[str], new: Sequence[str]) -> tuple[str, str]:
+    """Return what stands around the first character that differs."""
     at = _shared(old, new)
-    return old[at] if at < len(old) else "", new[at] if at < len(new) else ""
+    before, after = (lines[at] if at < len(lines) else "" for lines in (old, new))
+    start = max(0, _shared(before, after) - SNIPPET_CHARS // 2)
+    return _clipped(before, start), _clipped(after, start)
 
 
 def _role(message: JsonValue) -> str:
@@ -97,8 +100,12 @@ def _role(message: JsonValue) -> str:
 
 
 def _snippet(lines: Sequence[str]) -> str:
-    text = " ".join(lines[1:] or lines)
-    return repr(text if len(text) <= SNIPPET_CHARS else f"{text[:SNIPPET_CHARS]}...")
+    return repr(_clipped(" ".join(lines[1:] or lines)))
+
+
+def _clipped(text: str, start: int = 0) -> str:
+    part = text[start : start + SNIPPET_CHARS]
+    return f"{'...' if start else ''}{part}{'...' if start + len(part) < len(text) else ''}"
 
 
 def _shown(message: JsonValue) -> list[str]:
