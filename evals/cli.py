@@ -15,7 +15,7 @@ from typer.exceptions import TyperException
 from typer.main import get_command
 
 from compaction.errors import CompactionError, one_line
-from evals.commands import check, compare, doctor, init, listing, record, report, run
+from evals.commands import check, compare, doctor, init, listing, record, report, run, start
 from evals.commands.exit_codes import EXIT_INTERRUPTED, EXIT_USAGE
 from evals.config import CONFIG_FILE, Flag, read_config
 
@@ -107,8 +107,14 @@ def main() -> None:
     debug = "--debug" in sys.argv
     if debug:
         sys.argv.remove("--debug")
-    arguments = sys.argv[1:] or ["--help"]
-    sys.exit(_guarded(lambda: app(arguments, standalone_mode=False), debug=debug))
+    arguments = sys.argv[1:]
+
+    def run_command(given: list[str]) -> int:
+        return _guarded(lambda: app(given, standalone_mode=False), debug=debug)
+
+    if arguments:
+        sys.exit(run_command(arguments))
+    sys.exit(_guarded(lambda: start.start(run_command), debug=debug))
 
 
 def _guarded(command: Callable[[], Any], *, debug: bool) -> int:
