@@ -1,0 +1,1 @@
+"""Coordinator of the build farm."""
