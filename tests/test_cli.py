@@ -47,13 +47,6 @@ def test_the_help_of_the_program_names_every_command(command):
     assert {"run", "report", "list"} <= set(COMMANDS) <= listed
 
 
-def test_without_arguments_there_is_help_and_no_error(command):
-    code, out, errors = command()
-
-    assert (code, errors) == (0, [])
-    assert "Usage: compaction-evals" in out
-
-
 def test_help_imports_nothing_heavy():
     code = (
         "import sys\n"
