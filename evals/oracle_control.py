@@ -54,7 +54,7 @@ class OracleSelect:
     def knowing(self, prepared: Prepared, oracle: Oracle) -> Strategy:
         """Return the strategy that can be started on this transcript only."""
         budgets = [
-            self.keep_tokens - fixed
+            max(0, self.keep_tokens - fixed)
             for segment in prepared.segments
             for fixed in _always_sent_tokens(prepared, segment)
         ]

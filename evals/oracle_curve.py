@@ -6,6 +6,7 @@ stands in every sidecar, so that a report draws it without a replay.
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from evals.needs import NeedSet
@@ -66,10 +67,7 @@ def oracle_curve(prepared: Prepared, selection: Selection) -> tuple[CurvePoint, 
     if not selection.demands or not prepared.input_tokens:
         return ()
     costs = [segment.calibration.slope for segment in prepared.segments for _ in segment.requests]
-    most = sum(
-        item.tokens * sum(costs[item.arrives : uses[-1] + 1])
-        for item, uses in zip(selection.items, selection.uses, strict=True)
-    )
+    most = _enough_for_all(selection, costs)
     least = _least_input_tokens(prepared)
     points = []
     for step in range(CURVE_POINTS):
@@ -79,6 +77,21 @@ def oracle_curve(prepared: Prepared, selection: Selection) -> tuple[CurvePoint, 
             saving = 1 - (least + budget) / prepared.input_tokens
             points.append(CurvePoint(saving, best.reach))
     return tuple(points)
+
+
+def _enough_for_all(selection: Selection, costs: Sequence[float]) -> float:
+    """Return the cost of reaching everything if each need is met by its cheapest item."""
+    until = [0.0, *accumulate(costs)]
+
+    def cost(item: int, request: int) -> float:
+        kept = selection.items[item]
+        return kept.tokens * (until[request + 1] - until[kept.arrives])
+
+    last: dict[int, int] = {}
+    for demand in selection.demands:
+        cheapest = min(demand.items, key=lambda item: cost(item, demand.request))
+        last[cheapest] = max(last.get(cheapest, 0), demand.request)
+    return sum(cost(item, request) for item, request in last.items())
 
 
 def _least_input_tokens(prepared: Prepared) -> float:

@@ -79,7 +79,7 @@ def _simulate(selection: Selection, budgets: Sequence[float], worth: Worth) -> C
         load -= sum(selection.items[item].tokens for item in done)
         present.update(arriving[request])
         load += sum(selection.items[item].tokens for item in arriving[request])
-        while load > budgets[request]:
+        while present and load > budgets[request]:
             least = min(present, key=lambda item: (worth(item, request), item))
             present.discard(least)
             load -= selection.items[least].tokens

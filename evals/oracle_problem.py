@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import fsum
 
 from compaction.history import History
 from compaction.messages import INSTRUCTION_ROLES
@@ -63,7 +64,7 @@ class Selection:
 
     def reach(self, kept_until: Mapping[int, int]) -> float:
         """Return the reach of keeping items from arrival up to a request, that one included."""
-        return sum(
+        return fsum(
             demand.weight
             for demand in self.demands
             if any(kept_until.get(item, -1) >= demand.request for item in demand.items)

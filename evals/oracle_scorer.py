@@ -9,6 +9,7 @@ from compaction.messages import Json
 from evals.fates import FATE_CODES, FateTracker
 from evals.need_status import NeedScorer
 from evals.needs import LONG_GAP_REQUESTS
+from evals.oracle import DECIMALS
 from evals.oracle_problem import instruction_indices
 from evals.prepare import Prepared, PreparedSegment
 from evals.replay import Step
@@ -58,7 +59,7 @@ class OracleScorer:
         return {
             "oracle_reach": best.reach,
             "oracle_is_exact": best.is_exact,
-            "regret": best.reach - reach,
+            "regret": round(best.reach - reach, DECIMALS) + 0.0,
             "dead_token_fraction": dead,
         }
 
