@@ -1,6 +1,6 @@
 """What became of a need, on views made by hand."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import pytest
@@ -15,7 +15,6 @@ from evals.needs import find_needs
 from evals.prepare import prepare
 from evals.replay import Step
 from evals.synthetic import generate
-from evals.tool_names import is_read_only
 from tests.needs_cases import in_segments, prepared, result, says, steps, user
 
 LOG = "/srv/billing/ledger_export.log"
@@ -181,32 +180,6 @@ def test_a_read_only_call_that_is_still_visible_can_be_repeated():
     assert status(kept_call, talk=writing) == "lost"
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("Read", True),
-        ("read_file", True),
-        ("mcp__github__get_issue", True),
-        ("fs.list", True),
-        ("WebFetch", True),
-        ("fileSearch", True),
-        ("Write", False),
-        ("bash", False),
-        ("create_list", False),
-        ("find_and_replace", False),
-        ("thread", False),
-        ("budget", False),
-        ("get_dataset", True),
-        ("setStatus", False),
-        ("list_settings", True),
-        ("LS", True),
-        ("reset_view", True),
-    ],
-)
-def test_a_tool_reads_if_its_name_says_so_and_says_no_writing(name, expected):
-    assert is_read_only(name) == expected
-
-
 def test_what_foreign_code_does_not_declare_is_not_called_lost():
     assert status(without_group, is_declared=False) == "undeclared"
     assert status(shown_as("[cleared]"), is_declared=False) == "regenerable"
@@ -265,6 +238,94 @@ EDITING = (
 )
 def test_a_quote_is_kept_whole_or_not_at_all(change, shelf, expected):
     assert status(change, shelf, RECOVERABLE, talk=EDITING) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"The function is\n{QUOTE}\nand must be mended.", "restated"),
+        ("so far:\n 1→def export(ledger):\n 2→    return ledger.rows", "restated"),
+        ("The function `export(ledger)` returns `ledger.rows`.", "lost"),
+    ],
+)
+def test_a_quote_that_stands_verbatim_in_a_written_text_is_restated(text, expected):
+    assert status(written(text), talk=EDITING) == expected
+
+
+def test_a_quote_in_an_edited_message_that_never_held_it_is_restated():
+    talk = (*EDITING[:3], says("", ("c9", "run", {})), result("c9", "done"), EDITING[3])
+
+    def moved(entries):
+        text = f"done; see also\n{QUOTE}"
+        return [entries[0], entries[3], entries[4].edited(entries[4].message.with_text(text), "t")]
+
+    assert status(moved, talk=talk) == "restated"
+
+
+def test_a_quote_is_looked_for_in_the_texts_of_the_present_view_only():
+    talk = (*EDITING, result("c2", "ok"), says("", ("c3", "edit", {"search": QUOTE})))
+    conversation = prepared(*talk)
+    scorer = NeedScorer(find_needs(conversation), NOTHING)
+    first = step_at(conversation, 1, written(QUOTE)(whole_entries(conversation, 1)))
+    second = step_at(conversation, 2, written("nothing")(whole_entries(conversation, 2))[:2])
+    scorer.see(first)
+    scorer.see(replace(second, unchanged=1))
+
+    found = scorer.summary()
+
+    assert [row[-1] for row in scorer.details()["rows"]] == ["restated", "lost"]
+    assert (found.quote_needs, found.quote_kept_fraction) == (2, 0.5)
+
+
+PATH = "src/ledger_main.py"
+CHANGED = (
+    user("Mend it."),
+    says("", ("c1", "read_file", {"path": PATH})),
+    result("c1", "first line\nledger_export_key = 7\nlast line"),
+    says("Changing it.", ("c2", "edit_file", {"path": PATH, "new": "x"})),
+    result("c2", "ok"),
+    *steps(4),
+    says("So ledger_export_key it is."),
+)
+"""The key is read at 2, its file is changed at 3, and request 6 uses the key."""
+
+
+def stale_of(change, talk=CHANGED):
+    conversation = prepared(*talk)
+    scorer = NeedScorer(find_needs(conversation), NOTHING)
+    last = len(conversation.requests) - 1
+    scorer.see(step_at(conversation, last, change(whole_entries(conversation, last))))
+    found = scorer.summary()
+    return found.visible_source, found.stale_visible
+
+
+def test_a_source_of_a_changed_file_is_stale_where_the_change_is_not_seen():
+    assert stale_of(lambda entries: entries) == (1, 0)
+    assert stale_of(lambda entries: [*entries[:3], *entries[5:]]) == (1, 1)
+    kept_line = shown_as("ledger_export_key = 7")
+    assert stale_of(lambda entries: [*kept_line(entries)[:3], *entries[5:]]) == (1, 1)
+    assert stale_of(lambda entries: [entries[0], *entries[3:]]) == (0, 0)
+
+
+def test_a_second_source_that_nobody_changed_is_fresh():
+    again = (says("", ("c8", "run", {"n": 8})), result("c8", "ledger_export_key is 7"))
+    talk = (*CHANGED[:5], *again, *CHANGED[5:])
+
+    assert stale_of(lambda entries: [*entries[:3], *entries[5:]], talk) == (1, 0)
+    assert stale_of(lambda entries: [*entries[:3], *entries[7:]], talk) == (1, 1)
+
+
+def test_needs_that_were_compacted_away_are_counted_and_not_judged():
+    before = (user("Go."), says("", ("c1", "run", {})), result("c1", f"see {LOG}"), says("Seen."))
+    conversation = in_segments(before, (user("Summary."), says(f"I read {LOG}.")))
+    scorer = NeedScorer(find_needs(conversation), NOTHING)
+    for request in range(3):
+        scorer.see(step_at(conversation, request, whole_entries(conversation, request)))
+
+    found = scorer.summary()
+
+    assert (found.unresolvable_needs, found.needs_all_gaps, found.lost) == (1, 0, 0)
+    assert scorer.details()["rows"] == []
 
 
 def test_reach_is_the_mean_over_requests_that_have_needs():
