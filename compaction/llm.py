@@ -62,6 +62,10 @@ class ModelCall:
     max_output_tokens: int | None = None
     tools: tuple[Json, ...] = ()
     """Chat Completions tool schemas that the model may call."""
+    response_schema: Json | None = None
+    """A JSON schema that the reply has to match, where the endpoint can see to it."""
+    seed: int | None = None
+    """Tells replicates of one question apart; endpoints that sample by it repeat themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,13 +247,25 @@ class OpenAIChat:
         }
 
     def _parameters(self, call: ModelCall) -> dict[str, Any]:
-        limits = {"max_completion_tokens": call.max_output_tokens, "temperature": self.temperature}
-        return {
-            "model": self.name,
-            "messages": messages_to_openai(call.messages),
-            **({"tools": list(call.tools)} if call.tools else {}),
-            **{key: value for key, value in limits.items() if value is not None},
-        }
+        return chat_parameters(call, model=self.name, temperature=self.temperature)
+
+
+def chat_parameters(call: ModelCall, *, model: str, temperature: float | None) -> dict[str, Any]:
+    """Return the body of the chat-completions request that asks for a call."""
+    schema = call.response_schema
+    optional = {
+        "max_completion_tokens": call.max_output_tokens,
+        "temperature": temperature,
+        "seed": call.seed,
+        "response_format": schema
+        and {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}},
+    }
+    return {
+        "model": model,
+        "messages": messages_to_openai(call.messages),
+        **({"tools": list(call.tools)} if call.tools else {}),
+        **{key: value for key, value in optional.items() if value is not None},
+    }
 
 
 def _model_error(model: str, error: Exception) -> ModelError:

@@ -1,0 +1,198 @@
+"""What a model was recorded to say, found again by all that the request said.
+
+Answers lie in vcrpy cassettes: in the folder of their dataset, by model, one file for each purpose.
+The lookup is by the digest of the cleaned request body, which holds model, prompt, conversation,
+question and parameters, so that nothing else can invalidate an answer, or keep a stale one.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Final
+
+from compaction.errors import CompactionError
+from compaction.llm import ChatModel, ModelCall, ModelReply, Usage, chat_parameters
+from evals.cassettes import Interaction, load_cassette
+from evals.recorder import recorder
+from evals.redaction import DIGEST_HEADER, clean_request
+
+ANSWERS_FOLDER: Final = "models"
+"""In the folder of a dataset: a folder for each model that was asked."""
+SECONDS_FILE: Final = "seconds.json"
+"""Digest of a request -> how long its answer took; what a cassette does not say."""
+TEMPERATURE: Final = 0.0
+
+
+class UnrecordedError(CompactionError):
+    """A model was to be replayed and was never asked this; says which command records it."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """How a model is asked, as far as that is part of what was recorded."""
+
+    model: str
+    temperature: float | None = TEMPERATURE
+
+
+def bodies(call: ModelCall, endpoint: Endpoint) -> Iterator[dict[str, Any]]:
+    """Yield the request bodies that a call may have been sent as, the first tried first.
+
+    Endpoints that reject a parameter are asked again without it (`compaction.llm`).
+    """
+    full = chat_parameters(call, model=endpoint.model, temperature=endpoint.temperature)
+    droppable = [key for key in ("temperature", "seed", "response_format") if key in full]
+    for count in range(len(droppable) + 1):
+        for dropped in combinations(droppable, count):
+            body = {key: value for key, value in full.items() if key not in dropped}
+            yield body
+            if "max_completion_tokens" in body:
+                limit = body.pop("max_completion_tokens")
+                yield {**body, "max_tokens": limit}
+
+
+@dataclass
+class _Request:
+    """What `clean_request` needs of a request."""
+
+    body: str
+    uri: str = "http://localhost/"
+    method: str = "POST"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def digest_of_body(body: Mapping[str, Any]) -> str:
+    """Return the digest that a cassette knows a request body by, secrets redacted."""
+    cleaned = clean_request(_Request(json.dumps(body)))
+    return str(cleaned.headers[DIGEST_HEADER])
+
+
+def request_digest(call: ModelCall, endpoint: Endpoint) -> str:
+    """Return the digest of a call as it is first tried: its name in caches and in the report."""
+    return digest_of_body(next(bodies(call, endpoint)))
+
+
+class RecordedChat:
+    """Answers from a cassette; what is not in it is asked of `live` and added, or is an error.
+
+    Args:
+        path: The cassette; need not exist.
+        endpoint: Whose answers.
+        live: Asked for what is missing. None replays only.
+        hint: The command that records what is missing.
+    """
+
+    def __init__(
+        self, path: Path, endpoint: Endpoint, live: ChatModel | None = None, hint: str = ""
+    ) -> None:
+        self.path = path
+        self.endpoint = endpoint
+        self.name = endpoint.model
+        self.asked_live = 0
+        self._live = live
+        self._hint = hint
+        self._seconds_path = path.with_name(SECONDS_FILE)
+        self._replies: dict[str, ModelReply] = {}
+        self._load()
+
+    def find(self, call: ModelCall) -> ModelReply | None:
+        """Return the recorded reply, or None."""
+        known = self._replies
+        digests = (digest_of_body(body) for body in bodies(call, self.endpoint))
+        return next((known[digest] for digest in digests if digest in known), None)
+
+    def complete(self, call: ModelCall) -> ModelReply:
+        """Return the reply.
+
+        Raises:
+            UnrecordedError: nothing was recorded and nobody can be asked.
+            ModelError: the live model failed.
+        """
+        found = self.find(call)
+        if found is not None:
+            return found
+        if self._live is None:
+            raise UnrecordedError(
+                f"no recorded {call.purpose} of {self.name} for this conversation and prompt"
+                f"{f'; record it: {self._hint}' if self._hint else ''}"
+            )
+        with recorder(self.path, mode="extend"):
+            reply = self._live.complete(call)
+        self.asked_live += 1
+        self._note_seconds(call, reply.seconds)
+        self._load()
+        return reply
+
+    async def acomplete(self, call: ModelCall) -> ModelReply:
+        return self.complete(call)
+
+    def _load(self) -> None:
+        if not self.path.is_file():
+            return
+        seconds = self._seconds()
+        for interaction in load_cassette(self.path):
+            body = interaction.request_body
+            if not isinstance(body, dict):
+                continue
+            digest = digest_of_body(body)
+            if digest in self._replies:
+                continue
+            reply = reply_of(interaction)
+            if reply is not None:
+                self._replies[digest] = replace(reply, seconds=seconds.get(_short(digest), 0.0))
+
+    def _seconds(self) -> dict[str, float]:
+        if not self._seconds_path.is_file():
+            return {}
+        try:
+            known = json.loads(self._seconds_path.read_text("utf-8"))
+        except ValueError:
+            return {}
+        return {str(key): float(value) for key, value in known.items()}
+
+    def _note_seconds(self, call: ModelCall, seconds: float) -> None:
+        known = self._seconds() | {_short(request_digest(call, self.endpoint)): round(seconds, 2)}
+        partial = self._seconds_path.with_suffix(".partial")
+        partial.write_text(json.dumps(dict(sorted(known.items())), indent=0) + "\n", "ascii")
+        partial.replace(self._seconds_path)
+
+
+def reply_of(interaction: Interaction) -> ModelReply | None:
+    """Read a recorded chat completion; None if it is none."""
+    raw = interaction.response_json()
+    choices = raw.get("choices") if isinstance(raw, dict) else None
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        return None
+    choice = choices[0]
+    message = choice.get("message") or {}
+    usage = raw.get("usage")
+    reason = choice.get("finish_reason")
+    details = (usage or {}).get("prompt_tokens_details") or {}
+    return ModelReply(
+        text=message.get("content") or "",
+        finish_reason=reason
+        if reason in ("stop", "length", "tool_calls", "content_filter")
+        else "other",
+        usage=Usage(
+            usage["prompt_tokens"],
+            usage["completion_tokens"],
+            cached_input_tokens=details.get("cached_tokens") or 0,
+        )
+        if isinstance(usage, dict)
+        else None,
+        model=raw.get("model"),
+        refusal=message.get("refusal"),
+        tool_names=tuple(call["function"]["name"] for call in message.get("tool_calls") or ()),
+    )
+
+
+def model_folder(model: str) -> str:
+    """Return the folder name of a model: no separators, nothing that means a place."""
+    safe = "".join(char if char.isalnum() or char in "-_." else "-" for char in model)
+    return safe.strip(".")[:80] or "model"
+
+
+def _short(digest: str) -> str:
+    return digest.rpartition(":")[2][:16]
