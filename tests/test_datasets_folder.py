@@ -1,5 +1,8 @@
+from pathlib import Path
+
 import pytest
 
+import evals.datasets_folder
 from evals.datasets_folder import DatasetError, bundled_datasets, cassette_of, datasets_folder
 
 
@@ -50,4 +53,9 @@ def test_the_cassette_is_found_in_either_layout_or_named_as_missing(tmp_path):
 
 
 def test_an_editable_install_finds_the_checkouts_folder():
+    root = Path(evals.datasets_folder.__file__).resolve().parents[1]
+    if not (root / "pyproject.toml").is_file():
+        pytest.skip("installed from a wheel")
+
+    assert datasets_folder() == root / "datasets"
     assert (datasets_folder() / "README.md").is_file()

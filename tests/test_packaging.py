@@ -76,11 +76,57 @@ def test_the_installed_package_finds_the_datasets_it_carries(scripts, tmp_path):
     assert ROOT not in folder.parents
 
 
-def test_the_installed_command_makes_a_report_of_the_bundled_datasets(scripts, tmp_path):
-    if not (ROOT / "evals" / "cli.py").exists():
-        pytest.skip("evals/cli.py does not exist yet")
+def test_the_datasets_of_the_wheel_are_those_of_the_checkout_to_the_byte(wheel):
+    packed = zipfile.ZipFile(wheel)
+    names = {name for name in packed.namelist() if name.startswith("evals/_datasets/")}
+    files = [path for path in (ROOT / "datasets").rglob("*") if path.is_file()]
 
-    run(scripts / "compaction-evals", "run", "--out", tmp_path / "out", cwd=tmp_path)
+    expected = {
+        f"evals/_datasets/{path.relative_to(ROOT / 'datasets').as_posix()}" for path in files
+    }
+    assert names == expected
+    for path in files:
+        name = f"evals/_datasets/{path.relative_to(ROOT / 'datasets').as_posix()}"
+        assert packed.read(name) == path.read_bytes(), name
+
+
+def test_the_wheel_leaves_the_name_datasets_to_others(scripts, tmp_path):
+    look = "import importlib.util; print(importlib.util.find_spec('datasets'))"
+    assert run(scripts / "python", "-c", look, cwd=tmp_path).stdout == "None\n"
+    theirs = tmp_path / "theirs" / "datasets"
+    theirs.mkdir(parents=True)
+    (theirs / "__init__.py").write_text("OWNER = 'somebody else'")
+    code = (
+        f"import sys; sys.path.append({str(theirs.parent)!r}); import evals.loading, datasets; "
+        "print(datasets.OWNER, len(evals.loading.bundled_files()) > 0)"
+    )
+
+    done = run(scripts / "python", "-c", code, cwd=tmp_path)
+
+    assert done.stdout == "somebody else True\n"
+
+
+def test_the_installed_command_lists_the_datasets(scripts, tmp_path):
+    text = run(scripts / "compaction-evals", "list", "datasets", cwd=tmp_path).stdout
+
+    names = [path.parent.name for path in (ROOT / "datasets").glob("*/facts.json")]
+    assert [name for name in names if name not in text] == []
+
+
+def test_the_installed_command_makes_a_report_of_the_bundled_datasets(scripts, tmp_path):
+    command = (scripts / "compaction-evals", "run", "--strategy", "three_layer", "--no-controls")
+
+    run(*command, "--out", tmp_path / "out", cwd=tmp_path)
 
     assert (tmp_path / "out" / "report.html").stat().st_size > 0
-    assert (tmp_path / "out" / "rows.jsonl").stat().st_size > 0
+    rows = (tmp_path / "out" / "rows.jsonl").read_text("utf-8").splitlines()
+    assert len(rows) == len(list((ROOT / "datasets").glob("*/facts.json")))
+
+
+def test_the_installed_command_records_a_scenario(scripts, tmp_path):
+    scenario = ROOT / "tests" / "scenarios" / "feed-relay" / "scenario.yaml"
+
+    run(scripts / "compaction-evals", "record", scenario, "--out", tmp_path, cwd=tmp_path)
+
+    bundled = ROOT / "datasets" / "short-feed-relay" / "cassette.json"
+    assert (tmp_path / "cassette.json").read_bytes() == bundled.read_bytes()
