@@ -48,6 +48,7 @@ class NeedSummary:
     derived_needs: int
     unresolvable_needs: int
     stale_visible: int
+    placebo: str | None
     placebo_fraction: float | None
 
 
@@ -126,6 +127,7 @@ class NeedScorer:
             derived_needs=sum(need.kind == "derived" for need, _ in self._judged),
             unresolvable_needs=len(self._needs.unresolvable),
             stale_visible=self._stale,
+            placebo=self._needs.placebo,
             placebo_fraction=self._needs.placebo_fraction,
         )
 

@@ -16,6 +16,7 @@ from evals.need_values import MAX_EARLIER_BLOCKS as MAX_EARLIER_BLOCKS
 from evals.need_values import MAX_NEEDS_PER_REQUEST as MAX_NEEDS_PER_REQUEST
 from evals.need_values import Need as Need
 from evals.need_values import NeedKind as NeedKind
+from evals.placebo import Placebo
 from evals.prepare import Prepared, PreparedSegment
 from evals.reference_index import ReferenceIndex
 from evals.references import Reference, extract_references
@@ -31,18 +32,20 @@ class NeedSet:
     """Without sources: these lie before a recorded compaction."""
     index: ReferenceIndex
     """Finds needed references in texts that a strategy wrote."""
+    placebo: str | None
+    """Where the unrelated text is from."""
     placebo_fraction: float | None
     """Share of distinct needed references that an unrelated text of equal size holds too."""
     placebo_by_class: dict[str, float]
 
 
-def find_needs(prepared: Prepared, *, placebo: str = "") -> NeedSet:
+def find_needs(prepared: Prepared, *, placebo: Placebo | None = None) -> NeedSet:
     """Extract the needs of every request.
 
     Args:
         prepared: The transcript.
         placebo: Text of an unrelated conversation; its beginning, as long as this transcript's
-            text, is searched for the same references. Empty: no placebo rate.
+            text, is searched for the same references. None: no placebo rate.
     """
     used = [_used_references(segment) for segment in prepared.segments]
     index = ReferenceIndex({ref for segment in used for refs in segment for ref in refs})
@@ -60,8 +63,15 @@ def find_needs(prepared: Prepared, *, placebo: str = "") -> NeedSet:
             if resolvable:
                 by_request[request.index] = _capped(resolvable)
         memory.add(places)
-    rates = _placebo(by_request, prepared, placebo)
-    return NeedSet(by_request, tuple(unresolvable), index, rates.pop("all", None), rates)
+    rates = _placebo_rates(by_request, prepared, placebo.text) if placebo else {}
+    return NeedSet(
+        by_request,
+        tuple(unresolvable),
+        index,
+        placebo=placebo.name if placebo else None,
+        placebo_fraction=rates.pop("all", None),
+        placebo_by_class=rates,
+    )
 
 
 def _used_references(segment: PreparedSegment) -> list[frozenset[Reference]]:
@@ -88,7 +98,7 @@ def _capped(found: Sequence[Need]) -> tuple[Need, ...]:
     return (*counted, *(need for need in ordered if need.kind != "need"))
 
 
-def _placebo(
+def _placebo_rates(
     by_request: dict[int, tuple[Need, ...]], prepared: Prepared, placebo: str
 ) -> dict[str, float]:
     """Return class -> share of its distinct references found in the placebo, and "all"."""

@@ -132,7 +132,10 @@ class Row:
     """Their source lies before a recorded compaction; over all gaps, judged nowhere."""
     stale_visible: int = 0
     """Of `visible_source`: the source is an older version of a file, and no newer one is seen."""
+    placebo: str | None = None
+    """Where the unrelated text is from that the placebo rate was measured on."""
     placebo_fraction: float | None = None
+    """Of the distinct needed references, those that this text holds too."""
 
     # How well it chose.
     oracle_reach: float | None = None

@@ -14,7 +14,7 @@ from compaction.errors import StrategyError, TranscriptError, one_line
 from compaction.messages import Json, canonical_json
 from evals.loading import LoadReport, Location, bundled_files, survey
 from evals.metrics import METRICS, METRICS_VERSION
-from evals.placebo import PLACEBO_CHARS, placebo_name, placebo_text
+from evals.placebo import PlaceboChoice
 from evals.price_choice import choose_prices
 from evals.pricing import prices_used
 from evals.results import Row, RunFolder, corpus_digest
@@ -100,7 +100,7 @@ def execute(asked: RunRequest, console: "Console") -> Finished:
         seed=asked.seed,
         cell_seconds=asked.cell_seconds,
         show_text=asked.show_text,
-        placebo=placebo_text(PLACEBO_CHARS),
+        placebo=PlaceboChoice(tuple({item.path: None for item in found.locations})),
         prices=choose_prices(asked.price, asked.price_file),
     )
     folder = RunFolder(asked.out or RUNS_FOLDER / _folder_name(asked, plan))
@@ -204,7 +204,7 @@ def _manifest(asked: RunRequest, plan: Plan, found: LoadReport) -> Json:
         "seed": plan.seed,
         "prices_as_of": plan.prices.as_of,
         "measuring_counter": TiktokenCounter().name,
-        "placebo": placebo_name(),
+        "placebo": plan.placebo.identity if plan.placebo else None,
         "show_text": plan.show_text,
         "rules": dict(RULES),
         "metrics_version": METRICS_VERSION,

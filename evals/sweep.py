@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.queues import Queue
+from pathlib import Path
 from queue import Empty
 from threading import Thread
 from typing import Any, Final
@@ -22,13 +23,13 @@ from typing import Any, Final
 from compaction.errors import CompactionError, ModelError
 from compaction.extractive import ExtractiveModel
 from compaction.llm import ChatModel, OpenAIChat
-from compaction.messages import digest_of
 from compaction.strategy import Strategy
 from evals.facts import find_facts
 from evals.loading import Location, load
 from evals.matching import MATCHER_VERSION
 from evals.metrics import METRICS_VERSION
 from evals.needs import find_needs
+from evals.placebo import PlaceboChoice
 from evals.prepare import Prepared, prepare
 from evals.price_choice import PriceChoice, Priced
 from evals.pricing import price_transcript
@@ -67,8 +68,8 @@ class Plan:
     cell_seconds: float = DEFAULT_CELL_SECONDS
     show_text: bool = False
     """Write the needed references themselves into the sidecars."""
-    placebo: str = ""
-    """Text of another conversation, to count how often references match by chance."""
+    placebo: PlaceboChoice | None = None
+    """Unrelated text, to count how often references match by chance; None counts nothing."""
     prices: PriceChoice = field(default_factory=PriceChoice)
 
 
@@ -156,7 +157,7 @@ def run_transcript(
     """Yield the row of each setting on one transcript, from `done` where it is there."""
     transcript = load(location)
     priced = plan.prices.of(transcript)
-    shared = _Shared(transcript, plan.placebo, priced)
+    shared = _Shared(transcript, location.path, plan.placebo, priced)
     model = plan.model.make()
     for setting in plan.settings:
         yield _Cell(plan, setting, transcript, priced).run(folder, shared, model, done)
@@ -167,7 +168,8 @@ class _Shared:
     """What the settings share, made when the first of them needs it."""
 
     transcript: Transcript
-    placebo: str
+    file: Path
+    placebo: PlaceboChoice | None
     priced: Priced
 
     @cached_property
@@ -176,7 +178,8 @@ class _Shared:
 
     @cached_property
     def material(self) -> Material:
-        needs = find_needs(self.prepared, placebo=self.placebo)
+        placebo = self.placebo.of(self.transcript, self.file) if self.placebo else None
+        needs = find_needs(self.prepared, placebo=placebo)
         pricing = price_transcript(self.prepared, self.priced)
         return Material(self.prepared, needs, find_facts(self.prepared), pricing)
 
@@ -202,7 +205,7 @@ class _Cell:
                 "definitions": [METRICS_VERSION, EXTRACTOR_VERSION, MATCHER_VERSION, ROW_VERSION],
                 "seed": self.plan.seed,
                 "show_text": self.plan.show_text,
-                "placebo": digest_of(self.plan.placebo),
+                "placebo": self.plan.placebo.identity if self.plan.placebo else None,
                 "prices": self.priced.identity,
                 "replicate": 0,
             }

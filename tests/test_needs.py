@@ -11,6 +11,7 @@ from evals.needs import (
     MAX_NEEDS_PER_REQUEST,
     find_needs,
 )
+from evals.placebo import Placebo
 from evals.prepare import prepare
 from evals.reference_index import ReferenceIndex
 from evals.references import extract_references
@@ -482,9 +483,9 @@ def test_the_placebo_rate_is_the_share_of_needed_references_in_the_other_text():
         says("alpha_ledger_key beta_ledger_key /srv/one/gamma_log.txt /srv/two/d_log.txt"),
     )
 
-    found = find_needs(conversation, placebo="it has beta_ledger_key")
+    found = find_needs(conversation, placebo=Placebo("a book", "it has beta_ledger_key"))
 
-    assert found.placebo_fraction == 0.25
+    assert (found.placebo, found.placebo_fraction) == ("a book", 0.25)
     assert found.placebo_by_class == {"identifier": 0.5, "path": 0.0}
     assert find_needs(conversation).placebo_fraction is None
 
@@ -497,7 +498,7 @@ def test_the_placebo_is_as_long_as_the_transcript_and_no_longer():
         says("alpha_ledger_key"),
     )
 
-    found = find_needs(conversation, placebo="x " * 500 + "alpha_ledger_key")
+    found = find_needs(conversation, placebo=Placebo("a book", "x " * 500 + "alpha_ledger_key"))
 
     assert found.placebo_fraction == 0.0
 

@@ -12,6 +12,7 @@ import pytest
 
 from compaction.errors import CompactionError
 from evals import sweep as sweep_module
+from evals.placebo import PlaceboChoice
 from evals.results import RunFolder
 from evals.settings import Setting
 from evals.sweep import ModelChoice
@@ -179,7 +180,7 @@ def test_what_determines_a_row_makes_a_new_cell(tmp_path, monkeypatch):
         cell(Setting("truncate", {"keep_tokens": "401"})),
         cell(Setting("random_drop")),
         cell(setting, seed=1),
-        cell(setting, placebo="some other text"),
+        cell(setting, placebo=PlaceboChoice()),
         cell(setting, model=ModelChoice("some-model", "http://127.0.0.1:9/v1")),
         cell(setting, model=ModelChoice("some-model", "http://127.0.0.1:8/v1")),
     ]
