@@ -18,8 +18,6 @@ from evals.cassettes import Interaction, load_cassette
 from evals.recorder import recorder
 from evals.redaction import DIGEST_HEADER, clean_request
 
-ANSWERS_FOLDER: Final = "models"
-"""In the folder of a dataset: a folder for each model that was asked."""
 SECONDS_FILE: Final = "seconds.json"
 """Digest of a request -> how long its answer took; what a cassette does not say."""
 TEMPERATURE: Final = 0.0
