@@ -10,6 +10,8 @@ from compaction.errors import TranscriptError
 
 CASSETTE_NAMES = ("cassette.json", "cassette.yaml")
 FACTS_NAME = "facts.json"
+ANSWERS_FOLDER = "models"
+"""In the folder of a dataset: what models answered when they were asked about it, by model."""
 
 _PACKAGE = Path(__file__).resolve().parent
 _PLACES = (_PACKAGE / "_datasets", _PACKAGE.parent / "datasets")

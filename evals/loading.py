@@ -13,6 +13,7 @@ from pathlib import Path
 from compaction.errors import TranscriptError
 from compaction.messages import Json
 from evals.datasets_folder import (
+    ANSWERS_FOLDER,
     CASSETTE_NAMES,
     FACTS_NAME,
     DatasetError,
@@ -77,8 +78,9 @@ class LoadReport:
 def find_files(paths: Sequence[Path]) -> list[Path]:
     """List the files below `paths`, each once; those of a folder are sorted.
 
-    Hidden files, hidden folders and run folders inside a folder are left out. Links to folders are
-    followed, but none is entered twice. A folder that cannot be listed is in the list itself.
+    Hidden files, hidden folders, run folders and recorded answers inside a folder are left out.
+    Links to folders are followed, but none is entered twice. A folder that cannot be listed is in
+    the list itself.
 
     Raises:
         TranscriptError: a path does not exist, or is a run folder.
@@ -223,8 +225,13 @@ def _files_below(folder: Path, entered: set[str]) -> Iterable[Path]:
             continue
         visible = [entry for entry in entries if not entry.name.startswith(".")]
         yield from (entry for entry in visible if not _is_folder(entry))
-        folders = [entry for entry in visible if _is_folder(entry) and not _is_run_folder(entry)]
+        folders = [entry for entry in visible if _is_folder(entry) and not _is_left_out(entry)]
         pending += reversed(folders)
+
+
+def _is_left_out(folder: Path) -> bool:
+    is_answers = folder.name == ANSWERS_FOLDER and folder.with_name(FACTS_NAME).is_file()
+    return is_answers or _is_run_folder(folder)
 
 
 def _is_run_folder(folder: Path) -> bool:
