@@ -10,9 +10,10 @@ from typing import Final
 from compaction.history import History, Measure
 from evals.prepare import Prepared, PreparedRequest, PreparedSegment
 
-BOUNDARY: Final = "50%"
-"""Of the largest request's counted tokens. Half: what is asked about was said early enough to be
-compacted, and enough requests follow to see what the agent needs of it."""
+BOUNDARY: Final = "35%"
+"""Of the largest request's counted tokens. Most key facts are stated by then, and two thirds of the
+requests follow, in which they are needed; what stands before it is short enough for a small model.
+This project's choice."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What a model would do next, from the full history and from a compacted view.
 
-At some requests after the boundary the model proposes one tool call. Two proposals from the full
+At the first requests after the boundary the model proposes a tool call. Two proposals from the full
 history differ as well (A/A): only what a compacted view differs beyond that is put down to it.
 """
 
@@ -8,13 +8,14 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from compaction.llm import ModelCall
 from compaction.messages import Json, Message, Messages, canonical_json
 from compaction.prompts import escape, render_conversation
 from evals.boundaries import Boundary
-from evals.prepare import Prepared, PreparedRequest
+from evals.prepare import PreparedRequest
 
 ACTION_PURPOSE: Final = "next action"
 ACTION_TEMPERATURE: Final = 0.3
@@ -24,7 +25,7 @@ FIRST_SEED: Final = 1
 SECOND_SEED: Final = 2
 """Of the second proposal from the full history, the A of A/A."""
 MAX_ACTION_TOKENS: Final = 80
-MAX_SAMPLES: Final = 4
+MAX_SAMPLES: Final = 3
 """Requests of a transcript."""
 NO_TOOL: Final = "none"
 INSTRUCTIONS: Final = (
@@ -48,20 +49,20 @@ class Action:
 
 
 def sampled_requests(
-    prepared: Prepared, boundary: Boundary, *, max_samples: int = MAX_SAMPLES
+    boundary: Boundary, *, max_samples: int = MAX_SAMPLES
 ) -> tuple[PreparedRequest, ...]:
-    """Return requests from the boundary on whose recorded answer calls a tool, evenly spread."""
+    """Return the first requests from the boundary on whose recorded answer calls a tool.
+
+    The first ones: later on, a compacted view holds again what the agent has looked up since.
+    """
     segment = boundary.segment
-    calling = [
+    calling = (
         request
         for request in segment.requests
         if request.index >= boundary.request.index
         and segment.history[request.recorded.position].tool_calls
-    ]
-    if len(calling) <= max_samples:
-        return tuple(calling)
-    step = (len(calling) - 1) / max(1, max_samples - 1)
-    return tuple(calling[round(at * step)] for at in range(max_samples))
+    )
+    return tuple(islice(calling, max_samples))
 
 
 def action_call(view: Messages, tools: Sequence[Json], *, seed: int) -> ModelCall:
