@@ -4,9 +4,11 @@ from typing import Final
 
 from evals.cost_metrics import COST_METRICS
 from evals.oracle_metrics import ORACLE_METRICS
+from evals.probe_metrics import PROBE_METRICS
 from evals.results import Metric
+from evals.survival_metrics import SURVIVAL_METRICS
 
-METRICS_VERSION: Final = "3"
+METRICS_VERSION: Final = "4"
 """Part of every cell id: raise it when a definition changes, and old rows are run again."""
 
 MADE_BY_REPORTS: Final = frozenset(
@@ -193,6 +195,8 @@ METRICS: Final = (
         "Broken invariants, counted once a request and rule.",
     ),
     *ORACLE_METRICS,
+    *SURVIVAL_METRICS,
     *COST_METRICS,
+    *PROBE_METRICS,
 )
 """The columns that a report explains, in the order in which it explains them."""

@@ -9,7 +9,8 @@ from compaction.messages import Json
 ROW_VERSION: Final = 1
 """Raised when a column changes its meaning; older rows are then stale."""
 
-Status = Literal["ok", "error"]
+Status = Literal["ok", "error", "unrecorded"]
+"""`unrecorded`: a model's answer is needed that was never recorded; nothing failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +148,34 @@ class Row:
     dead_token_fraction: float | None = None
     """Of the tokens of old tool results sent whole: those that no later request needs."""
 
+    # What a model makes of it: recorded answers, where a run was asked for them (`--probes`).
+    probe_reader: str | None = None
+    """The model that was asked; the numbers say nothing about other models."""
+    probes: int | None = None
+    probes_unrecorded: int | None = None
+    """Of `probes`: not asked in all three conditions."""
+    probes_not_read: int | None = None
+    """Not answered right from the uncompacted history, so not counted."""
+    probes_ungraded: int | None = None
+    probes_counted: int | None = None
+    probe_right_fraction: float | None = None
+    probe_unknown_fraction: float | None = None
+    probe_wrong_fraction: float | None = None
+    probe_guessed_fraction: float | None = None
+    """Answered right without any context."""
+    probe_effect_retained: float | None = None
+    judge_pairs: int | None = None
+    judge_kappa: float | None = None
+    action_model: str | None = None
+    actions_asked: int | None = None
+    actions_unrecorded: int | None = None
+    action_tool_fraction: float | None = None
+    action_call_fraction: float | None = None
+    action_tool_beyond_aa: float | None = None
+    action_call_beyond_aa: float | None = None
+    own_seconds: float | None = None
+    """Of the strategy's own model calls, as recorded or measured."""
+
     # What it loses: annotated key facts.
     facts: int = 0
     facts_unverifiable: int = 0
@@ -161,6 +190,26 @@ class Row:
     facts_contradicted: int = 0
     facts_stale: int = 0
     facts_lost: int = 0
+
+    # What it loses: standing instructions, open tasks, states of files; at the last requests.
+    constraints: int = 0
+    """Of the user, where the message that states them no longer stands whole."""
+    constraints_kept_fraction: float | None = None
+    obligations: int = 0
+    """Open items of the last plan, where its message no longer stands whole."""
+    obligations_kept_fraction: float | None = None
+    obligations_ticked: int = 0
+    """Open, but listed as done by a text of the strategy; over all compactions looked at."""
+    files: int = 0
+    files_stale_fraction: float | None = None
+    files_lost_fraction: float | None = None
+    cliff_round: int | None = None
+    """First compaction after which under half of constraints or needs was left."""
+
+    # What its own texts say.
+    written_references: int = 0
+    unsupported_fraction: float | None = None
+    drifted_pairs: int = 0
 
     # Whether it is safe.
     violations: int = 0

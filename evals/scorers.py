@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from compaction.strategy import Strategy
+from evals.action_score import Actor
 from evals.facts import FactSet
 from evals.fates import FateTracker
 from evals.foreign import ForeignStrategy
@@ -17,7 +18,9 @@ from evals.needs import NeedSet
 from evals.oracle_curve import Oracle
 from evals.prepare import Prepared
 from evals.pricing import Pricing
+from evals.probe_score import Reader
 from evals.replay import Step
+from evals.statements import Statements
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,18 @@ class Material:
     facts: FactSet
     pricing: Pricing | None = None
     """None: nothing is priced."""
+    reader: Reader | None = None
+    """None: no questions are asked of a model."""
+    actor: Actor | None = None
 
     @cached_property
     def oracle(self) -> Oracle:
         return Oracle(self.prepared, self.needs)
+
+    @cached_property
+    def statements(self) -> tuple[Statements, ...]:
+        """Return what must survive of each segment."""
+        return tuple(map(Statements, self.prepared.segments))
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,20 @@ from typing import Any
 from compaction.llm import ChatModel
 from compaction.messages import Json
 from compaction.strategy import Strategy
+from evals.action_score import ActionScorer
 from evals.cost_score import CostScorer
 from evals.facts import FactScorer
 from evals.fates import FATE_CODES, FateTracker
 from evals.need_status import NeedScorer
 from evals.oracle_control import told
 from evals.oracle_scorer import OracleScorer
+from evals.probe_score import ProbeScorer
 from evals.replay import replay
 from evals.safety import SafetyScorer
 from evals.scorers import Cell, Material, Scorer
 from evals.sizes import SizeScorer
+from evals.survival import SurvivalScorer
+from evals.written import WrittenScorer
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,15 @@ def scorers_of(cell: Cell) -> tuple[Scorer, ...]:
         needs,
         FactScorer(cell.material.facts),
         OracleScorer(cell, needs),
+        SurvivalScorer(cell, needs),
+        WrittenScorer(cell),
         *((CostScorer(cell, pricing, needs),) if (pricing := cell.material.pricing) else ()),
+        *(
+            (ProbeScorer(reader, show_text=cell.show_text),)
+            if (reader := cell.material.reader)
+            else ()
+        ),
+        *((ActionScorer(actor),) if (actor := cell.material.actor) else ()),
     )
 
 

@@ -1,0 +1,145 @@
+"""What an agent did to which file, as the whole history tells it and as a view tells it.
+
+A file's state is the last thing that a call did to it: read, modified or deleted. Calls are known
+by their names and path arguments and by the headers of patches; what a shell command does to a file
+is not seen, and a call that failed did nothing. Source: reference/methods.md section 5, F6.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final, Literal
+
+from compaction.messages import Message, ToolCall
+from compaction.pairing import Pairing
+from compaction.tiers.file_ledger import split_footprint
+from evals.file_versions import PATH_ARGUMENTS
+from evals.message_text import decoded
+from evals.reference_tokens import canonical_path
+from evals.references import occurs_in
+from evals.tool_names import is_read_only, is_writing
+
+State = Literal["read", "modified", "deleted"]
+Survival = Literal["kept", "stale", "lost"]
+
+_PATCH: Final = re.compile(r"(?m)^\*\*\* (Add|Update|Delete) File: (.+?)\s*$")
+_FAILED: Final = '"is_error":true'
+_DELETING: Final = re.compile(r"delete|remove|unlink|\brm\b", re.IGNORECASE)
+_SAYS: Final[Mapping[State, re.Pattern[str]]] = {
+    "deleted": re.compile(r"delet|remov|dropp|unlink|删除|移除|gelösch", re.IGNORECASE),
+    "modified": re.compile(
+        r"modif|edit|chang|updat|creat|writ|wrote|add|fix|replac|implement|refactor|patch|rewr"
+        r"|修改|新增|新建|创建|更新|编辑|写入|修复|geänder|erstell",
+        re.IGNORECASE,
+    ),
+    "read": re.compile(r""),
+}
+"""Words by which a written line tells a state; of a file that was only read, its name is enough."""
+
+
+def failed_calls(messages: Sequence[Message]) -> frozenset[ToolCall]:
+    """Return the calls whose results are marked as errors."""
+    call_of = Pairing(messages).call_of
+    return frozenset(call for at, (_, call) in call_of.items() if _FAILED in messages[at].extra)
+
+
+def states_of(messages: Iterable[Message], failed: frozenset[ToolCall]) -> dict[str, State]:
+    """Return path -> what was done to it last, in the order of first use."""
+    states: dict[str, State] = {}
+    for message in messages:
+        for call in message.tool_calls:
+            if call not in failed:
+                states |= _done_by(call)
+    return states
+
+
+def survival_of(
+    true_states: Mapping[str, State],
+    seen_states: Mapping[str, State],
+    written: Sequence[str],
+) -> dict[str, Survival]:
+    """Say for each file whether a view still tells its state.
+
+    Args:
+        true_states: By the whole history.
+        seen_states: By the calls that the view shows.
+        written: Texts that the strategy wrote into the view.
+
+    Returns:
+        Path -> `kept` (the last call on it, or a written line that tells its state), `stale` (the
+        view names the file and an older state, or none), or `lost` (the view does not name it).
+    """
+    return {
+        path: _survival(path, state, seen_states.get(path), written)
+        for path, state in true_states.items()
+    }
+
+
+def _survival(path: str, state: State, seen: State | None, written: Sequence[str]) -> Survival:
+    if seen == state:
+        return "kept"
+    lines = [line for text in written for line in _lines_naming(path, text)]
+    if any(_SAYS[state].search(line) for line in lines):
+        return "kept"
+    return "stale" if seen is not None or lines else "lost"
+
+
+@lru_cache(maxsize=16_384)
+def _lines_naming(path: str, text: str) -> tuple[str, ...]:
+    """Return the lines of a text that name a file, each after its heading's words."""
+    if path not in text:
+        return ()
+    rest, footprint = split_footprint(text)
+    found = [f"{heading} {line}" for heading, line in _headed(rest) if occurs_in(path, line)]
+    found += ["modified"] * (path in map(_canonical, footprint.modified))
+    found += ["read"] * (path in map(_canonical, footprint.read))
+    return tuple(found)
+
+
+def _headed(text: str) -> Iterable[tuple[str, str]]:
+    """Yield (heading, line): a list below "Files modified:" tells the state of its files."""
+    heading = ""
+    for line in text.splitlines():
+        stripped = line.strip()
+        if stripped.startswith("#") or stripped.endswith((":", "：")):
+            heading = stripped
+        elif not stripped:
+            continue
+        yield heading, line
+
+
+@lru_cache(maxsize=16_384)
+def _done_by(call: ToolCall) -> dict[str, State]:
+    arguments = call.arguments
+    done: dict[str, State] = {}
+    if "*** " in arguments:
+        for verb, path in _PATCH.findall(decoded(arguments)):
+            done[_canonical(path)] = "deleted" if verb == "Delete" else "modified"
+    path = _path_in(arguments)
+    if path is None:
+        return done
+    if is_writing(call.name) and '"view"' not in arguments:
+        done[path] = "deleted" if _DELETING.search(call.name) else "modified"
+    elif is_read_only(call.name) or '"view"' in arguments:
+        done[path] = "read"
+    return done
+
+
+def _path_in(arguments: str) -> str | None:
+    if "path" not in arguments and "file" not in arguments:
+        return None
+    try:
+        given = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(given, dict):
+        return None
+    values = (given.get(name) for name in PATH_ARGUMENTS)
+    path = next((value for value in values if isinstance(value, str) and value.strip()), None)
+    return None if path is None or path.strip() in (".", "/") else _canonical(path)
+
+
+def _canonical(path: str) -> str:
+    plain = path.strip().replace("\\", "/")
+    return canonical_path(plain) or plain

@@ -1,0 +1,122 @@
+"""Instructions, tasks and files after compactions, counted by hand; and where the cliff is."""
+
+import pytest
+
+from evals.survival import is_looked_at
+from tests.needs_cases import in_segments, prepared, result, says, steps, user
+from tests.rule_cases import scored, summarised
+
+RULE = "Never push anything to the main branch without my approval."
+OTHER = "All amounts must be rounded to two decimals."
+TALK = (
+    user(f"Fix the export. {RULE}"),
+    says("", ("c1", "read_file", {"path": "src/ledger.py"})),
+    result("c1", "the text of the file"),
+    says("", ("c2", "edit_file", {"path": "src/ledger.py", "old": "a", "new": "b"})),
+    result("c2", "edited"),
+    user(OTHER),
+    says("- [x] read the ledger\n- [ ] write the missing test\n- [ ] tell the finance team"),
+    user("Go on."),
+    *steps(3),
+    says("Done."),
+)
+
+
+def columns(text, **shape):
+    return scored(prepared(*TALK), summarised(text, **shape)).columns
+
+
+def test_what_stands_whole_is_no_question():
+    found = columns("x", after=1000)
+
+    assert (found["constraints"], found["obligations"]) == (0, 0)
+    assert found["constraints_kept_fraction"] is None
+    assert (found["files"], found["files_lost_fraction"], found["files_stale_fraction"]) == (
+        1,
+        0,
+        0,
+    )
+    assert found["cliff_round"] is None
+
+
+def test_a_summary_that_says_nothing_loses_everything():
+    found = columns("The work goes on.")
+
+    assert (found["constraints"], found["constraints_kept_fraction"]) == (2, 0.0)
+    assert (found["obligations"], found["obligations_kept_fraction"]) == (2, 0.0)
+    assert (found["files"], found["files_lost_fraction"]) == (1, 1.0)
+    assert found["cliff_round"] == 1
+
+
+def test_a_good_summary_keeps_what_it_repeats():
+    text = f"- {RULE}\nOpen:\n- write the missing test\n## Modified files:\nsrc/ledger.py"
+
+    found = columns(text)
+
+    assert (found["constraints"], found["constraints_kept_fraction"]) == (2, 0.5)
+    assert (found["obligations"], found["obligations_kept_fraction"]) == (2, 0.5)
+    assert (found["files_lost_fraction"], found["files_stale_fraction"]) == (0.0, 0.0)
+    assert found["obligations_ticked"] == 0
+
+
+def test_a_file_named_without_its_state_is_stale():
+    assert columns("See src/ledger.py.")["files_stale_fraction"] == 1.0
+
+
+def test_a_task_that_a_summary_calls_done_is_ticked():
+    found = columns("- [x] write the missing test\n- [ ] tell the finance team")
+
+    assert found["obligations_ticked"] > 0
+    assert found["obligations_kept_fraction"] == 1.0
+
+
+def test_a_repetition_in_a_whole_message_keeps_a_constraint():
+    talk = (*TALK[:-1], user(f"Mind:\n{RULE}"), says("Done."))
+
+    found = scored(prepared(*talk), summarised("x")).columns
+
+    assert (found["constraints"], found["constraints_kept_fraction"]) == (2, 0.5)
+
+
+def test_the_place_of_a_constraint_is_in_the_sidecar():
+    end = scored(prepared(*TALK), summarised(RULE)).sidecar["rounds"][-1]
+
+    assert end["is_end"]
+    assert end["constraints_by_position"] == {"top": (1, 1), "middle": (1, 0)}
+
+
+def test_every_segment_is_judged_at_its_last_request():
+    talk = (user(RULE), *steps(3), says("Done."))
+
+    found = scored(in_segments(talk, talk), summarised("nothing"))
+
+    assert [(end["is_end"], end["constraints"]) for end in found.sidecar["rounds"]][-1] == (True, 1)
+    assert found.columns["constraints"] == 2
+
+
+def test_rounds_are_looked_at_ever_more_rarely():
+    assert [n for n in range(1, 50) if is_looked_at(n)] == [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48]
+
+
+def test_the_curve_has_a_point_for_each_round_with_what_was_reached_after_it():
+    log = "/srv/billing/ledger_export.log"
+    talk = (
+        user("Find it."),
+        says("", ("c1", "read_notes", {"n": 1})),
+        result("c1", f"the nightly export writes every booking into {log} before midnight"),
+        *steps(8),
+        says(f"I open {log}."),
+    )
+
+    rounds = scored(prepared(*talk), summarised("nothing")).sidecar["rounds"]
+
+    assert [found["number"] for found in rounds] == [1, 2, 3, 4, 6, 8, 9]
+    assert [found["reach"] for found in rounds[:-1]] == [None] * 6
+    assert rounds[-1]["reach"] == 0.0
+
+
+@pytest.mark.parametrize(("kept", "cliff"), [(f"{RULE}\n{OTHER}", None), (RULE, None), ("x", 1)])
+def test_the_cliff_is_below_half(kept, cliff):
+    text = f"{kept}\nsrc/ledger.py"
+
+    assert columns(text)["cliff_round"] == cliff
