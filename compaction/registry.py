@@ -21,13 +21,35 @@ SYSTEMS: Final[Mapping[str, str]] = {
     "three_layer": "compaction.systems.three_layer:ThreeLayer",
 }
 """Short name -> `module:Class`; the class is a frozen dataclass whose fields are the parameters."""
+TIERS: Final[Mapping[str, str]] = {
+    "clear_tool_results": "compaction.tier_strategies:ClearToolResultsAlone",
+    "snip_middle": "compaction.tier_strategies:SnipMiddleAlone",
+    "offload_large_results": "compaction.tier_strategies:OffloadLargeResultsAlone",
+    "drop_oldest": "compaction.tier_strategies:DropOldestAlone",
+    "summarize": "compaction.tier_strategies:SummarizeAlone",
+}
+"""The tiers, each alone."""
+PRESETS: Final[Mapping[str, str]] = {
+    "anthropic_clear_tool_uses": "compaction.presets.anthropic:AnthropicClearToolUses",
+    "langchain_clear_tool_uses": "compaction.presets.langchain:LangChainClearToolUses",
+    "langchain_summarization": "compaction.presets.langchain:LangChainSummarization",
+    "inspect_edit": "compaction.presets.inspect_ai:InspectEdit",
+    "inspect_trim": "compaction.presets.inspect_ai:InspectTrim",
+    "inspect_summary": "compaction.presets.inspect_ai:InspectSummary",
+    "pydantic_ai_clear_tool_results": "compaction.presets.pydantic_ai:PydanticAiClearToolResults",
+    "pydantic_ai_sliding_window": "compaction.presets.pydantic_ai:PydanticAiSlidingWindow",
+    "pydantic_ai_summarization": "compaction.presets.pydantic_ai:PydanticAiSummarization",
+}
+"""What frameworks ship, as compositions of our tiers with their defaults."""
+STRATEGIES: Final[Mapping[str, str]] = {**SYSTEMS, **TIERS, **PRESETS}
+"""Every short name of this package."""
 
 
 def strategy_names() -> tuple[str, ...]:
-    return tuple(SYSTEMS)
+    return tuple(STRATEGIES)
 
 
-def load_strategy_class(name: str, *, table: Mapping[str, str] = SYSTEMS) -> Any:
+def load_strategy_class(name: str, *, table: Mapping[str, str] = STRATEGIES) -> Any:
     """Import and return the class behind a short name of `table`.
 
     Raises:
@@ -46,7 +68,7 @@ def make_strategy(
     name: str,
     parameters: Mapping[str, object] | None = None,
     *,
-    table: Mapping[str, str] = SYSTEMS,
+    table: Mapping[str, str] = STRATEGIES,
 ) -> Strategy:
     """Build a strategy; text values are converted to the types of its fields.
 

@@ -18,7 +18,7 @@ from compaction.contract.search import Broken, Outcome
 from compaction.contract.targets import Target
 from compaction.errors import StrategyError
 from compaction.messages import Json, messages_to_openai
-from compaction.registry import SYSTEMS
+from compaction.registry import STRATEGIES
 
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _NOT_IN_XML: Final = {code: None for code in range(32) if code not in (9, 10, 13)}
@@ -55,7 +55,7 @@ def test_the_invariant_is_kept(invariant):
 def reproducer(target: Target, outcome: Outcome, folder: Path) -> str:
     """Return a test module with a case per broken invariant, to be put into `folder`."""
     spec = target.spec
-    if ":" not in spec and spec not in SYSTEMS:
+    if ":" not in spec and spec not in STRATEGIES:
         spec = target.table[spec]
     return _REPRODUCER.substitute(
         spec=repr(spec),

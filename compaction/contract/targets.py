@@ -21,7 +21,7 @@ from compaction.contract.trial import CHARS_PER_TOKEN, RequestChars
 from compaction.errors import StrategyError
 from compaction.history import History
 from compaction.messages import Messages
-from compaction.registry import SYSTEMS, load_strategy_class, make_strategy
+from compaction.registry import STRATEGIES, load_strategy_class, make_strategy
 from compaction.strategy import Promises, Strategy, parameters_of
 from compaction.tokens import JsonCharCounter
 
@@ -55,6 +55,33 @@ TRIALS: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
         {"context_limit_chars": "75%", "keep_recent_tool_results": "0"},
     ),
     "truncate": ({"keep_tokens": "50%"}, {"keep_tokens": "10%"}),
+    "clear_tool_results": ({}, {"trigger_tokens": "50%", "keep_last_results": "1"}),
+    "snip_middle": ({"max_messages": "8"}, {"max_messages": "6", "trigger_tokens": "50%"}),
+    "offload_large_results": (
+        {"max_chars": "300", "preview_chars": "60"},
+        {"max_chars": "300", "preview_chars": "60", "trigger_tokens": "50%"},
+    ),
+    "drop_oldest": (
+        {"keep_tail_messages": "4"},
+        {"keep_tail_tokens": "25%", "trigger_tokens": "50%"},
+        {"keep_tail_fraction": "0.5", "trigger_tokens": "50%"},
+    ),
+    "summarize": (
+        {"keep_tail_messages": "4"},
+        {"keep_tail_tokens": "25%", "trigger_tokens": "50%"},
+    ),
+    "anthropic_clear_tool_uses": ({"trigger_tokens": "25%"}, {"trigger_tokens": "50%"}),
+    "langchain_clear_tool_uses": ({"trigger_tokens": "25%"}, {"trigger_tokens": "50%"}),
+    "langchain_summarization": (
+        {"trigger_tokens": "50%", "keep_tail_messages": "4"},
+        {"trigger_tokens": "75%", "keep_tail_tokens": "25%"},
+    ),
+    "inspect_edit": ({"trigger_tokens": "25%"}, {"trigger_tokens": "50%"}),
+    "inspect_trim": ({"trigger_tokens": "25%"}, {"trigger_tokens": "50%"}),
+    "inspect_summary": ({"trigger_tokens": "50%"},),
+    "pydantic_ai_clear_tool_results": ({"trigger_tokens": "25%"}, {"trigger_tokens": "50%"}),
+    "pydantic_ai_sliding_window": ({"trigger_messages": "8", "keep_tail_messages": "4"},),
+    "pydantic_ai_summarization": ({"trigger_messages": "8", "keep_tail_messages": "4"},),
 }
 """Short name -> parameters that make the strategy act on conversations of any size.
 
@@ -101,7 +128,7 @@ class Target:
     """Instead of what a callable declares; a strategy's own are never replaced."""
     folder: Path = field(default_factory=Path.cwd)
     """Where modules and relative paths are looked for."""
-    table: Mapping[str, str] = field(default_factory=lambda: SYSTEMS)
+    table: Mapping[str, str] = field(default_factory=lambda: STRATEGIES)
     """Short name -> `module:Class`."""
 
     def strategy_for(self, messages: Messages, *, turn: int = 0) -> Strategy:

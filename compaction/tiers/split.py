@@ -40,11 +40,11 @@ def split_for_summary(
         subject begins with the first system message.
     """
     entries, messages = view.entries, MessagesOf(view.entries)
-    instructions = _count_instructions(entries)
+    instructions = count_instructions(entries)
     replaced = 1 if place == "system" and instructions else 0
     start = min(len(entries), instructions + keep_head)
     start = 0 if place == "only" else safe_cut_after(messages, start)
-    wanted = min(len(entries) - keep_tail, _start_of_pending(messages))
+    wanted = min(len(entries) - keep_tail, start_of_pending(messages))
     end = _tail_start(entries, start, wanted, cut)
     subject, tail = entries[start:end], entries[end:]
     if hoist_last_user and not any(_is_user(entry) for entry in tail):
@@ -77,13 +77,13 @@ def last_turns(entries: Entries, turns: int) -> int:
     return len(entries)
 
 
-def _count_instructions(entries: Entries) -> int:
+def count_instructions(entries: Entries) -> int:
     """Count the instruction messages at the front; a summary of role system is none."""
     own = (e.message.role in INSTRUCTION_ROLES and e.origin.kind != "generated" for e in entries)
     return next((at for at, is_own in enumerate(own) if not is_own), len(entries))
 
 
-def _start_of_pending(messages: MessagesOf) -> int:
+def start_of_pending(messages: MessagesOf) -> int:
     """Return where the last group begins if results are still to come, else the end."""
     at = len(messages) - 1
     while at >= 0 and messages[at].is_result:
