@@ -4,6 +4,7 @@ A boundary depends on the conversation and a fraction of its size, not on a trig
 what a model was recorded to say at it stays valid whatever else is changed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +15,12 @@ BOUNDARY: Final = "35%"
 """Of the largest request's counted tokens. Most key facts are stated by then, and two thirds of the
 requests follow, in which they are needed; what stands before it is short enough for a small model.
 This project's choice."""
+
+ONCE: Final[Mapping[str, str]] = {
+    "summary_once": "evals.once:SummaryOnce",
+    "clear_once": "evals.once:ClearOnce",
+}
+"""Strategies that compact there: short name -> `module:Class`, as in `compaction.registry`."""
 
 
 @dataclass(frozen=True, slots=True)

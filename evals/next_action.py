@@ -126,7 +126,8 @@ def agreement(first: Sequence[Action | None], second: Sequence[Action | None]) -
 
 def _tool(schema: Json) -> tuple[str, list[str]]:
     """Return name and argument names of a tool schema, `function` envelope or not."""
-    inner = schema.get("function") if isinstance(schema.get("function"), dict) else schema
+    function = schema.get("function")
+    inner = function if isinstance(function, dict) else schema
     parameters = inner.get("parameters") or inner.get("input_schema") or {}
     properties = parameters.get("properties") if isinstance(parameters, dict) else {}
     return str(inner.get("name") or ""), list(properties or {})

@@ -82,6 +82,11 @@ class SummaryOnce:
             if getattr(self, parameter) < 1:
                 raise ValueError(f"{parameter} must be >= 1, got {getattr(self, parameter)}")
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether its calls are answered from recordings where no model is named."""
+        return self.by == "model"
+
     def start(self, context: Context) -> Compactor:
         return _Once(self, context)
 

@@ -4,6 +4,10 @@ Those about a dataset lie in its folder and travel with it; those about a user's
 beside the logs, but in the recordings folder, by the digest of the conversation.
 """
 
+import hashlib
+import shlex
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -18,12 +22,57 @@ SUMMARIES: Final = "summaries.json"
 PROBES: Final = "probes.json"
 ACTIONS: Final = "next_actions.json"
 FILES: Final = (SUMMARIES, PROBES, ACTIONS)
+NO_MODEL: Final = "no model"
+"""Stands for the model where none was recorded."""
 
 
-def answers_folder(path: Path, transcript: Transcript, own: Path = OWN_RECORDINGS) -> Path:
-    """Return the folder that holds a folder for each model asked about a transcript."""
+@dataclass(frozen=True)
+class Recordings:
+    """The recorded answers of one model about one transcript."""
+
+    path: Path
+    """Of the transcript; for the command that records what is missing."""
+    folder: Path
+    """Holds a folder for each model."""
+    wanted: str | None = None
+    """The model asked for. None takes the only one that there is."""
+
+    @cached_property
+    def model(self) -> str:
+        found = [self.wanted] if self.wanted else recorded_models(self.folder)
+        return found[0] if len(found) == 1 else NO_MODEL
+
+    @property
+    def hint(self) -> str:
+        """Return the command that records what is missing, or says whose answers to take."""
+        known = recorded_models(self.folder)
+        if not self.wanted and len(known) > 1:
+            return f"there are answers of {', '.join(known)}: take one's with --reader"
+        return f"compaction-evals probe {shlex.quote(str(self.path))} --model M --base-url U"
+
+    def chat(
+        self, file: str, *, temperature: float = TEMPERATURE, live: ChatModel | None = None
+    ) -> RecordedChat:
+        """Return what answers from one file; what is missing is asked of `live`."""
+        path = self.folder / model_folder(self.model) / file
+        return RecordedChat(path, Endpoint(self.model, temperature), live, self.hint)
+
+    def digest(self, *files: str) -> str:
+        """Return what a cell depends on: the model and the bytes of its answers."""
+        content = hashlib.sha256(self.model.encode())
+        for file in files:
+            path = self.folder / model_folder(self.model) / file
+            content.update(file.encode() + (path.read_bytes() if path.is_file() else b""))
+        return content.hexdigest()
+
+
+def recordings_of(
+    path: Path, transcript: Transcript, model: str | None = None, own: Path = OWN_RECORDINGS
+) -> Recordings:
+    """Return the recordings about a transcript that was read from `path`."""
     is_dataset = path.name in CASSETTE_NAMES and path.with_name(FACTS_NAME).is_file()
-    return path.with_name(ANSWERS_FOLDER) if is_dataset else own / transcript.digest[-16:]
+    folder = path.with_name(ANSWERS_FOLDER) if is_dataset else own / transcript.digest[-16:]
+    return Recordings(path, folder, model)
 
 
 def recorded_models(folder: Path) -> list[str]:
@@ -35,17 +84,3 @@ def recorded_models(folder: Path) -> list[str]:
             if isinstance(body, dict) and isinstance(body.get("model"), str):
                 names.add(body["model"])
     return sorted(names)
-
-
-def recorded_chat(
-    folder: Path,
-    file: str,
-    model: str,
-    *,
-    live: ChatModel | None = None,
-    temperature: float = TEMPERATURE,
-    hint: str = "",
-) -> RecordedChat:
-    """Return what answers from one file of one model."""
-    path = folder / model_folder(model) / file
-    return RecordedChat(path, Endpoint(model, temperature), live, hint)

@@ -18,14 +18,20 @@ from evals.placebo import PlaceboChoice
 from evals.price_choice import choose_prices
 from evals.pricing import prices_used
 from evals.results import Row, RunFolder, corpus_digest
-from evals.settings import Setting, check, control_settings, default_settings, expand
+from evals.run_verdict import say_refused
+from evals.run_verdict import verdict as verdict
+from evals.settings import (
+    Setting,
+    check,
+    control_settings,
+    default_settings,
+    expand,
+)
 from evals.sweep import DEFAULT_CELL_SECONDS, ModelChoice, Plan, cells_of, run_plan
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-MAX_LINES: Final = 10
-"""Of one kind on the terminal; files have them all."""
 RUNS_FOLDER: Final = Path("compaction-runs")
 PACKAGES: Final = (
     "compaction-evals",
@@ -62,6 +68,9 @@ class RunRequest:
     price: str | None = None
     """Model whose prices are used instead of each transcript's own."""
     price_file: Path | None = None
+    with_probes: bool = False
+    reader: str | None = None
+    """Whose recorded answers; only needed where there are several models'."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +102,7 @@ def execute(asked: RunRequest, console: "Console") -> Finished:
     settings = settings_of(asked)
     check(settings)
     found = survey(asked.paths or bundled_files())
-    _say_refused(console, found)
+    say_refused(console, found)
     plan = Plan(
         settings=tuple(settings),
         model=ModelChoice(asked.model, asked.base_url),
@@ -102,6 +111,8 @@ def execute(asked: RunRequest, console: "Console") -> Finished:
         show_text=asked.show_text,
         placebo=PlaceboChoice(tuple({item.path: None for item in found.locations})),
         prices=choose_prices(asked.price, asked.price_file),
+        with_probes=asked.with_probes,
+        reader=asked.reader,
     )
     folder = RunFolder(asked.out or RUNS_FOLDER / _folder_name(asked, plan))
     folder.create()
@@ -120,7 +131,7 @@ def settings_of(asked: RunRequest) -> list[Setting]:
     if not asked.strategies:
         if asked.fixed or asked.grid:
             raise TranscriptError("--set and --grid need --strategy: whose parameter is it?")
-        settings = default_settings()
+        settings = default_settings(with_recorded=not asked.paths)
         return settings if asked.with_controls else [s for s in settings if not s.is_control]
     settings = [
         setting
@@ -201,6 +212,8 @@ def _manifest(asked: RunRequest, plan: Plan, found: LoadReport) -> Json:
         "noted": found.noted,
         "passed_over": [str(item.path) for item in found.passed_over],
         "model": plan.model.label,
+        "with_probes": plan.with_probes,
+        "reader": plan.reader,
         "seed": plan.seed,
         "prices_as_of": plan.prices.as_of,
         "measuring_counter": TiktokenCounter().name,
@@ -240,67 +253,19 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def verdict(finished: Finished, console: "Console") -> int:
-    """Say what went wrong, a line each.
-
-    Returns:
-        0, or 1 if a cell failed, a strategy broke an invariant, or a file was not understood.
-    """
-    failed, broken = 0, 0
-    for row in finished.read_rows():
-        if row.status == "error":
-            failed += 1
-            if failed <= MAX_LINES:
-                _line(console, f"failed: {row.label} on {_place(row)}: {row.error}")
-        elif row.violations and not row.is_control:
-            broken += 1
-            if broken <= MAX_LINES:
-                rules = "; ".join(_broken_rule(rule, n) for rule, n in row.violated.items())
-                _line(console, f"broken: {row.label} on {_place(row)}: {rules}")
-    if failed > MAX_LINES:
-        _line(console, f"failed: {failed - MAX_LINES} more cells, see rows.jsonl")
-    if broken > MAX_LINES:
-        _line(console, f"broken: {broken - MAX_LINES} more cells, see report.html")
-    return 1 if failed or broken or finished.found.refused else 0
-
-
-def _broken_rule(rule: str, n_requests: int) -> str:
-    places = "1 request" if n_requests == 1 else f"{n_requests} requests"
-    return f"{rule} at {places} ({RULES.get(rule, 'a rule of another version')})"
-
-
-def _say_refused(console: "Console", found: LoadReport) -> None:
-    for item in found.refused:
-        _line(console, f"not read: {item.reason}")
-    if found.passed_over:
-        count = len(found.passed_over)
-        _line(console, f"passed over: {count} files that are no conversations, see run.json")
-    for note in found.noted[:MAX_LINES]:
-        _line(console, f"noted: {note}")
-    if len(found.noted) > MAX_LINES:
-        _line(console, f"noted: {len(found.noted) - MAX_LINES} more, see run.json")
-
-
-def _place(row: Row) -> str:
-    """Return file and transcript: names are unique within a file only."""
-    return row.source if row.transcript in row.source else f"{row.source} ({row.transcript})"
-
-
-def _line(console: "Console", text: str) -> None:
-    console.print(one_line(text), markup=False, highlight=False, soft_wrap=True)
-
-
 def _folder_name(asked: RunRequest, plan: Plan) -> str:
     """Return a name that the same command finds again."""
     asks_for_prices = asked.price is not None or asked.price_file is not None
-    if not (asked.paths or asked.strategies or asked.model or asks_for_prices):
-        return "bundled"
+    is_default = not (asked.paths or asked.strategies or asked.model or asks_for_prices)
+    if is_default and not asked.reader:
+        return "bundled-probes" if asked.with_probes else "bundled"
     content = {
         "paths": [str(path.resolve()) for path in asked.paths],
         "settings": [[item.strategy, dict(item.parameters)] for item in plan.settings],
         "model": [asked.model, asked.base_url],
         "seed": asked.seed,
         **({"prices": [asked.price, str(asked.price_file)]} if asks_for_prices else {}),
+        **({"probes": asked.reader} if asked.with_probes or asked.reader else {}),
     }
     tag = hashlib.sha256(canonical_json(content).encode()).hexdigest()[:8]
     stem = asked.paths[0].resolve().name if asked.paths else "bundled"

@@ -12,17 +12,20 @@ from itertools import product
 from typing import Any, Final
 
 from compaction.errors import StrategyError
-from compaction.registry import SYSTEMS, load_strategy_class, make_strategy, parameter_types
+from compaction.registry import STRATEGIES, load_strategy_class, make_strategy, parameter_types
 from compaction.strategy import Strategy, parameters_of
+from evals.boundaries import BOUNDARY, ONCE
 from evals.controls import CONTROLS
 from evals.foreign import ForeignStrategy, is_foreign, load_foreign
 from evals.oracle_control import USES_THE_FUTURE
 from evals.prepare import Prepared
 
-KNOWN: Final[Mapping[str, str]] = {**SYSTEMS, **CONTROLS, **USES_THE_FUTURE}
+KNOWN: Final[Mapping[str, str]] = {**STRATEGIES, **CONTROLS, **USES_THE_FUTURE, **ONCE}
 """Every short name; whatever has a colon is somebody's own code."""
 UNITS: Final = ("tokens", "counted_tokens", "chars")
 """Units of sizes: as a provider counts, as the measuring counter does, JSON characters."""
+PROMPTS: Final = ("headings", "plain", "xun", "my_pi_agent", "three_layer")
+"""Of `summary_once`: what summaries are recorded with."""
 SHARES: Final = ("25%", "50%", "75%")
 """Of the peak; the default contestants run there beside their literal defaults."""
 TRUNCATE_POINTS: Final = 16
@@ -74,9 +77,27 @@ def expand(
     ]
 
 
-def default_settings() -> list[Setting]:
-    """Return the contestants of a run that names none: systems at four thresholds, and controls."""
-    return [*_default_systems(), *control_settings()]
+def default_settings(*, with_recorded: bool = False) -> list[Setting]:
+    """Return the contestants of a run that names none: systems at four thresholds, and controls.
+
+    Args:
+        with_recorded: Those with recorded summaries as well, which only bundled datasets have.
+    """
+    recorded = boundary_settings() if with_recorded else []
+    return [*_default_systems(), *recorded, *control_settings()]
+
+
+def boundary_settings() -> list[Setting]:
+    """Return the contestants with recorded summaries, and what stands beside them.
+
+    All compact once, at the same place: a summary by each prompt, the extractive one, clearing.
+    """
+    at = {"at_tokens": BOUNDARY}
+    return [
+        *(Setting("summary_once", {"prompt": prompt, **at}) for prompt in PROMPTS),
+        Setting("summary_once", {"by": "extractive", **at}),
+        Setting("clear_once", at),
+    ]
 
 
 def control_settings() -> list[Setting]:

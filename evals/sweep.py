@@ -1,77 +1,28 @@
 """Cells to rows: every transcript under every setting, one transcript in memory at a time.
 
-A cell that fails is a row with its error and stays in the denominator. Rows are appended as they
-are scored, so that whatever ends the run loses nothing that was computed.
+Rows are appended as they are scored, so that whatever ends the run loses nothing that was computed.
+What happens in one cell is in `evals.cells`.
 """
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cached_property
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.queues import Queue
-from pathlib import Path
 from queue import Empty
 from threading import Thread
-from typing import Any, Final
 
-from compaction.errors import CompactionError, ModelError
-from compaction.extractive import ExtractiveModel
-from compaction.llm import ChatModel, OpenAIChat
-from compaction.strategy import Strategy
-from evals.facts import find_facts
+from compaction.errors import CompactionError
+from evals.cells import DEFAULT_CELL_SECONDS as DEFAULT_CELL_SECONDS
+from evals.cells import Cell, Shared
+from evals.cells import ModelChoice as ModelChoice
+from evals.cells import Plan as Plan
 from evals.loading import Location, load
-from evals.matching import MATCHER_VERSION
-from evals.metrics import METRICS_VERSION
-from evals.needs import find_needs
-from evals.placebo import PlaceboChoice
-from evals.prepare import Prepared, prepare
-from evals.price_choice import PriceChoice, Priced
-from evals.pricing import price_transcript
-from evals.references import EXTRACTOR_VERSION
-from evals.results import ROW_VERSION, Place, Row, RunFolder, cell_id_of
-from evals.scorers import Material
-from evals.scoring import score
-from evals.settings import Setting, bind, resolved_parameters
-from evals.transcripts import Transcript
-
-DEFAULT_CELL_SECONDS: Final = 600.0
-
-
-@dataclass(frozen=True)
-class ModelChoice:
-    """Who writes summaries: a named model behind an endpoint, or the extractive summariser."""
-
-    name: str | None = None
-    base_url: str | None = None
-
-    def make(self) -> ChatModel:
-        return OpenAIChat(self.name, self.base_url) if self.name else ExtractiveModel()
-
-    @property
-    def label(self) -> str:
-        return self.name or ExtractiveModel().name
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Everything that a worker needs to know."""
-
-    settings: tuple[Setting, ...]
-    model: ModelChoice = ModelChoice()
-    seed: int = 0
-    cell_seconds: float = DEFAULT_CELL_SECONDS
-    show_text: bool = False
-    """Write the needed references themselves into the sidecars."""
-    placebo: PlaceboChoice | None = None
-    """Unrelated text, to count how often references match by chance; None counts nothing."""
-    prices: PriceChoice = field(default_factory=PriceChoice)
-
+from evals.recordings import recordings_of
+from evals.results import Place, Row, RunFolder
 
 Progress = Callable[[Row], None]
 
@@ -157,131 +108,12 @@ def run_transcript(
     """Yield the row of each setting on one transcript, from `done` where it is there."""
     transcript = load(location)
     priced = plan.prices.of(transcript)
-    shared = _Shared(transcript, location.path, plan.placebo, priced)
+    recordings = recordings_of(location.path, transcript, plan.reader)
+    shared = Shared(plan, transcript, location.path, priced, recordings)
     model = plan.model.make()
     for setting in plan.settings:
-        yield _Cell(plan, setting, transcript, priced).run(folder, shared, model, done)
-
-
-@dataclass(frozen=True)
-class _Shared:
-    """What the settings share, made when the first of them needs it."""
-
-    transcript: Transcript
-    file: Path
-    placebo: PlaceboChoice | None
-    priced: Priced
-
-    @cached_property
-    def prepared(self) -> Prepared:
-        return prepare(self.transcript)
-
-    @cached_property
-    def material(self) -> Material:
-        placebo = self.placebo.of(self.transcript, self.file) if self.placebo else None
-        needs = find_needs(self.prepared, placebo=placebo)
-        pricing = price_transcript(self.prepared, self.priced)
-        return Material(self.prepared, needs, find_facts(self.prepared), pricing)
-
-
-@dataclass(frozen=True)
-class _Cell:
-    plan: Plan
-    setting: Setting
-    transcript: Transcript
-    priced: Priced
-
-    def id_of(self, strategy: Strategy | None) -> str:
-        setting = self.setting
-        return cell_id_of(
-            {
-                "transcript": self.transcript.digest,
-                "place": [self.transcript.source, self.transcript.name],
-                "strategy": setting.strategy,
-                "version": strategy.version if strategy else None,
-                "parameters": dict(setting.parameters),
-                "resolved": resolved_parameters(strategy) if strategy else None,
-                "model": [self.plan.model.label, self.plan.model.base_url],
-                "definitions": [METRICS_VERSION, EXTRACTOR_VERSION, MATCHER_VERSION, ROW_VERSION],
-                "seed": self.plan.seed,
-                "show_text": self.plan.show_text,
-                "placebo": self.plan.placebo.identity if self.plan.placebo else None,
-                "prices": self.priced.identity,
-                "replicate": 0,
-            }
-        )
-
-    def run(
-        self, folder: RunFolder, shared: _Shared, model: ChatModel, done: Mapping[str, Place]
-    ) -> Row:
-        """Return the row that is done, else score the cell and append its row."""
-        strategy = None
-        started = time.perf_counter()
-        try:
-            strategy = bind(self.setting, shared.prepared)
-            before = done.get(self.id_of(strategy))
-            if before is not None and before.is_ok:
-                return folder.row_at(before)
-            scored = score(
-                shared.material,
-                strategy,
-                model,
-                seed=self.plan.seed,
-                timeout_seconds=self.plan.cell_seconds,
-                show_text=self.plan.show_text,
-            )
-            if self.plan.model.name and _only_failures(scored.columns):
-                raise ModelError(
-                    f"all {scored.columns['compactions_failed']} summaries failed: "
-                    f"{scored.columns['first_failure']}"
-                )
-        except Exception as error:  # noqa: BLE001 - a row is better than a gap
-            return self.failed(folder, strategy, _describe(error))
-        row = self._row(strategy, seconds=time.perf_counter() - started, **scored.columns)
-        folder.write_sidecar(row.cell_id, scored.sidecar)
-        folder.append(row)
-        return row
-
-    def failed(self, folder: RunFolder, strategy: Strategy | None, error: str) -> Row:
-        row = self._row(
-            strategy,
-            status="error",
-            error=error,
-            messages=len(self.transcript.messages),
-            requests=self.transcript.n_requests,
-            segments=len(self.transcript.segments),
-        )
-        folder.append(row)
-        return row
-
-    def _row(self, strategy: Strategy | None, **columns: Any) -> Row:
-        return Row(
-            cell_id=self.id_of(strategy),
-            transcript=self.transcript.name,
-            transcript_digest=self.transcript.digest,
-            source=self.transcript.source,
-            format=self.transcript.format,
-            provenance=self.transcript.provenance,
-            cluster=self.transcript.cluster,
-            strategy=self.setting.strategy,
-            strategy_version=strategy.version if strategy else "",
-            parameters=dict(self.setting.parameters),
-            resolved=resolved_parameters(strategy) if strategy else {},
-            label=self.setting.label,
-            is_control=self.setting.is_control,
-            **columns,
-        )
-
-
-def _only_failures(columns: Mapping[str, Any]) -> bool:
-    """Whether a model was asked and never gave anything: then nothing about it was measured."""
-    return bool(columns["compactions_failed"]) and not columns["model_calls"]
-
-
-def _describe(error: Exception) -> str:
-    if isinstance(error, CompactionError):
-        return " ".join(str(error).split())
-    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+        cell = Cell(plan, setting, transcript, priced, recordings)
+        yield cell.run(folder, shared, model, done)
 
 
 def cells_of(plan: Plan, locations: Iterable[Location]) -> int:

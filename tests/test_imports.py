@@ -30,6 +30,7 @@ ALLOWED_PLACES = {
         "evals.commands.",
         "evals.doctor",
         "evals.listing",
+        "evals.run_verdict",
         "evals.running",
         "reports.tables",
     ),

@@ -27,7 +27,7 @@ def heard(asked):
     return finished, out.getvalue().splitlines(), code
 
 
-def test_without_a_strategy_every_system_runs_at_four_thresholds_beside_the_controls():
+def test_without_a_strategy_systems_run_at_four_thresholds_beside_boundary_and_controls():
     settings = settings_of(RunRequest())
 
     labels = [setting.label for setting in settings]
@@ -37,10 +37,15 @@ def test_without_a_strategy_every_system_runs_at_four_thresholds_beside_the_cont
         "xun(token_threshold=50%)",
         "xun(token_threshold=75%)",
     ]
-    assert sum(not setting.is_control for setting in settings) == 12
-    assert labels[12:16] == ["identity", "drop_all", "random_drop", "salad"]
+    assert sum(not setting.is_control for setting in settings) == 12 + 7
+    assert labels[12] == "summary_once(prompt=headings, at_tokens=35%)"
+    assert labels[17:19] == [
+        "summary_once(by=extractive, at_tokens=35%)",
+        "clear_once(at_tokens=35%)",
+    ]
+    assert labels[19:23] == ["identity", "drop_all", "random_drop", "salad"]
     assert sum(label.startswith("truncate(") for label in labels) == TRUNCATE_POINTS == 16
-    assert settings_of(RunRequest(with_controls=False)) == settings[:12]
+    assert settings_of(RunRequest(with_controls=False)) == settings[:19]
     check(settings)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from compaction.errors import CompactionError
-from evals import sweep as sweep_module
+from evals import cells as cells_module
 from evals.placebo import PlaceboChoice
 from evals.results import RunFolder
 from evals.settings import Setting
@@ -109,8 +109,8 @@ def test_a_transcript_that_cannot_be_judged_gives_failed_rows_and_the_next_goes_
             raise RuntimeError("cannot be judged\nat all")
         return facts(prepared)
 
-    facts = sweep_module.find_facts
-    monkeypatch.setattr(sweep_module, "find_facts", find_facts)
+    facts = cells_module.find_facts
+    monkeypatch.setattr(cells_module, "find_facts", find_facts)
 
     rows = sweep(data, tmp_path / "run", GRID[0], GRID[1])
 
@@ -186,7 +186,7 @@ def test_what_determines_a_row_makes_a_new_cell(tmp_path, monkeypatch):
     ]
     for name in ("METRICS_VERSION", "EXTRACTOR_VERSION", "MATCHER_VERSION"):
         with monkeypatch.context() as patch:
-            patch.setattr(sweep_module, name, "next")
+            patch.setattr(cells_module, name, "next")
             cells.append(cell(setting))
 
     assert len(set(cells)) == len(cells) == 10
@@ -199,7 +199,7 @@ def test_a_row_of_an_older_definition_is_computed_anew(tmp_path, data, monkeypat
     sweep(data, tmp_path / "run", setting)
     made = calls_made(tmp_path)
 
-    monkeypatch.setattr(sweep_module, "METRICS_VERSION", "next")
+    monkeypatch.setattr(cells_module, "METRICS_VERSION", "next")
     sweep(data, tmp_path / "run", setting)
 
     assert calls_made(tmp_path) == 2 * made

@@ -7,14 +7,22 @@ from typing import Annotated
 import typer
 
 from evals.commands.flags import (
+    BaseUrl,
+    CellTimeout,
     Grids,
+    Jobs,
+    Model,
     Out,
     Paths,
+    Price,
+    PriceFile,
+    Seed,
     Sets,
     Strategies,
+    Timeout,
     check_model,
+    grids_of,
     pairs_of,
-    values_of,
 )
 from evals.commands.report import write_reports
 from evals.config import Config
@@ -27,13 +35,8 @@ def run(
     strategy: Strategies = None,
     set_: Sets = None,
     grid: Grids = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="Let this model write summaries. Without: an extractive summariser."),
-    ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="OpenAI-compatible endpoint of the model.")
-    ] = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
     controls: Annotated[
         bool,
         typer.Option(help="Run the controls beside the strategies; truncation is one of them."),
@@ -44,25 +47,23 @@ def run(
             "--show-text", help="Name the needed references in run folder and report, not digests."
         ),
     ] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes; transcripts are shared out.")] = 1,
-    seed: Annotated[int, typer.Option(help="For random controls.")] = 0,
-    timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds for one call of your own code.")
-    ] = 30.0,
-    cell_timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds for one transcript under one setting.")
-    ] = 600.0,
-    price: Annotated[
-        str | None,
+    jobs: Jobs = 1,
+    seed: Seed = 0,
+    timeout: Timeout = 30.0,
+    cell_timeout: CellTimeout = 600.0,
+    price: Price = None,
+    price_file: PriceFile = None,
+    probes: Annotated[
+        bool,
         typer.Option(
-            metavar="MODEL",
-            help="Price every transcript as this model. Without: each as the model it was recorded "
-            "with, if the price list has it.",
+            "--probes",
+            help="Grade what a model was recorded to answer over the views; nothing is asked. "
+            "`probe` records.",
         ),
-    ] = None,
-    price_file: Annotated[
-        Path | None,
-        typer.Option(help="Prices of your own, TOML or JSON, as `prices` in a run.json."),
+    ] = False,
+    reader: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Whose recorded answers, where several were asked."),
     ] = None,
     out: Out = None,
 ) -> None:
@@ -81,10 +82,7 @@ def run(
         paths=tuple(paths or ()),
         strategies=tuple(strategy or ()),
         fixed=pairs_of(set_ or [], "--set"),
-        grid={
-            key: values_of(value, f"--grid {key}")
-            for key, value in pairs_of(grid or [], "--grid").items()
-        },
+        grid=grids_of(grid or [], "--grid"),
         show_text=show_text,
         model=model,
         base_url=base_url,
@@ -97,6 +95,8 @@ def run(
         command=" ".join(["compaction-evals", *sys.argv[1:]]),
         price=price,
         price_file=price_file,
+        with_probes=probes,
+        reader=reader,
         config=None if config is None else config.as_json("run"),
     )
     console = Console(stderr=True)
