@@ -60,7 +60,7 @@ class CostScorer:
 
     def columns(self) -> dict[str, Any]:
         before, after = self._pricing.before, self._meter.bill
-        own_usd = sum(call.usd for call in self._calls)
+        own_usd = sum((call.usd for call in self._calls), 0.0)
         retrievals_usd = sum(each.usd for each in self._retrievals)
         after_usd = after.usd + own_usd
         saved_usd = before.usd - after_usd
@@ -78,8 +78,8 @@ class CostScorer:
             },
             "retrievals": len(self._retrievals),
             "own_calls_usd": own_usd,
-            "own_input_tokens": sum(call.size.input_tokens for call in self._calls),
-            "own_output_tokens": sum(call.size.output_tokens for call in self._calls),
+            "own_input_tokens": sum((call.size.input_tokens for call in self._calls), 0.0),
+            "own_output_tokens": sum((call.size.output_tokens for call in self._calls), 0.0),
             "cache_hit_fraction_before": before.read_fraction,
             "cache_hit_fraction": after.read_fraction,
             "cache_breaks": len(self._ledger.breaks),

@@ -29,11 +29,10 @@ class Compaction:
     removed_tokens: float
     """Of what the request would have had, had the view only been appended to."""
     rewritten_tokens: float
-    """Could have been read from the cache, is still there, and was not read; negative if the cache
-    had been lost before, so that compacting saved even this time."""
+    """Neither read from the cache nor new since the request before."""
     tokens_after: float
     once_usd: float
-    """Of rewriting and of model calls."""
+    """Above what it would have cost to read what was kept; with the model calls."""
     calls_usd: float
     break_even_requests: float
 
@@ -43,6 +42,7 @@ class _Before:
     """The request before, in the same segment."""
 
     history: History
+    uncompacted_tokens: float
     tokens: float
     messages: int
 
@@ -69,7 +69,7 @@ class Ledger:
         removed = step.request.tokens - step.tokens
         is_break = False
         if before is not None:
-            growth = self._growth(step, before)
+            growth = step.request.tokens - before.uncompacted_tokens
             self._growths.append(growth)
             removed = before.tokens + growth - step.tokens
             is_break = sent.kept < before.messages
@@ -77,14 +77,24 @@ class Ledger:
         if is_break:
             self.breaks.append(step.request.index)
         if is_break or calls_usd > 0:
-            rewritten = sent.could_read - sent.split.read - removed if before else 0.0
-            self.compactions.append(self._compaction(step, number, removed, rewritten, calls_usd))
+            lost_reads = sent.could_read - sent.split.read if before else 0.0
+            self.compactions.append(
+                self._compaction(
+                    step,
+                    number=number,
+                    removed=removed,
+                    rewritten=_rewritten(step, sent, before, self._prepared) if before else 0.0,
+                    # Of what can no longer be read, what was removed need not be written again.
+                    net_rewritten=lost_reads - removed if before else 0.0,
+                    calls_usd=calls_usd,
+                )
+            )
         self._requests[segment] += 1
-        self._before = _Before(step.history, step.tokens, len(step.view))
+        self._before = _Before(step.history, step.request.tokens, step.tokens, len(step.view))
 
     @property
     def rewritten_tokens(self) -> float:
-        return sum(max(0.0, each.rewritten_tokens) for each in self.compactions)
+        return sum((each.rewritten_tokens for each in self.compactions), 0.0)
 
     @property
     def repayments(self) -> Sequence[Repayment]:
@@ -114,17 +124,19 @@ class Ledger:
             read_usd=read_usd,
         )
 
-    def _growth(self, step: Step, before: _Before) -> float:
-        counter = self._prepared.counter
-        added = step.history.total(counter) - before.history.total(counter)
-        return step.segment.calibration.slope * added
-
     def _compaction(
-        self, step: Step, number: int, removed: float, rewritten: float, calls_usd: float
+        self,
+        step: Step,
+        *,
+        number: int,
+        removed: float,
+        rewritten: float,
+        net_rewritten: float,
+        calls_usd: float,
     ) -> Compaction:
         rates = self._prices.rates_of(step.tokens)
         write_usd = rates.write if self._prices.caching.bills_writes else rates.input
-        once_usd = max(0.0, rewritten) * (write_usd - rates.read) / PER + calls_usd
+        once_usd = max(0.0, net_rewritten * (write_usd - rates.read) / PER + calls_usd)
         return Compaction(
             request=step.request.index,
             segment=step.request.segment,
@@ -136,9 +148,22 @@ class Ledger:
             calls_usd=calls_usd,
             break_even_requests=break_even_requests(
                 removed,
-                rewritten,
+                net_rewritten,
                 read_usd=rates.read,
                 write_usd=write_usd,
                 calls_usd=calls_usd,
             ),
         )
+
+
+def _rewritten(step: Step, sent: Sent, before: _Before, prepared: Prepared) -> float:
+    """Return how many tokens were processed again although the cache held them before."""
+    if sent.could_read <= 0:
+        return 0.0
+    new_counted = 0
+    for entry in reversed(step.view.entries):
+        if entry.origin.first < len(before.history):
+            break
+        new_counted += prepared.counter.count(entry.message)
+    new_tokens = step.segment.calibration.slope * new_counted
+    return max(0.0, step.tokens - sent.split.read - new_tokens)

@@ -169,8 +169,9 @@ class PromptCache:
         self, common: int, line: _Line, entries: Entries, *, is_alive: bool
     ) -> list[_Mark]:
         """Return the marks of the common beginning, with one at its end."""
-        end = bisect_right(line.marks, common, key=lambda mark: mark.position)
-        marks = line.marks[:end] if end < len(line.marks) else line.marks
+        marks = line.marks
+        if marks[-1].position > common:
+            marks = marks[: bisect_right(marks, common, key=lambda mark: mark.position)]
         if not is_alive:
             marks = [mark._replace(is_stored=False) for mark in marks]
         self._extend(marks, entries, common, is_stored=False)
@@ -238,11 +239,17 @@ class PromptCache:
         self._extend(marks, entries, instructions, is_stored=False)
         if marks[-1].position < size:
             marks.append(_Mark(size, scale.counted(tokens), is_stored=False))
-        entries_end_at = {"breakpoints": (instructions, size), "units": (size,)}
-        for position in entries_end_at.get(self._rule.reads, ()):
-            at = bisect_right(marks, position, key=lambda mark: mark.position) - 1
-            if scale.size(marks[at].counted_tokens) >= self._rule.min_tokens:
-                marks[at] = marks[at]._replace(is_stored=True)
+        if self._rule.reads == "breakpoints":
+            # Instructions stand in front: their mark is among the first.
+            at = next(at for at, mark in enumerate(marks) if mark.position == instructions)
+            self._store_at(at, marks, scale)
+        if self._rule.reads in ("breakpoints", "units"):
+            self._store_at(-1, marks, scale)
+
+    def _store_at(self, at: int, marks: list[_Mark], scale: Scale) -> None:
+        mark = marks[at]
+        if not mark.is_stored and scale.size(mark.counted_tokens) >= self._rule.min_tokens:
+            marks[at] = mark._replace(is_stored=True)
 
 
 def split_of(rule: CachingRule, tokens: float, read: float) -> Split:

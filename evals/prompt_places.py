@@ -25,8 +25,9 @@ def positions_after(position: int, entries: Entries, limit: int) -> int:
         if message.is_result:
             count += not is_in_results
         else:
-            n_parts = len(message.parts) if message.content else 0
-            count += n_parts + bool(message.tool_calls) + bool(message.reasoning)
+            content = message.content
+            count += len(content) if isinstance(content, tuple) else bool(content)
+            count += bool(message.tool_calls) + bool(message.reasoning)
         is_in_results = message.is_result
         if count >= limit:
             break
