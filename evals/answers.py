@@ -6,13 +6,14 @@ question and parameters, so that nothing else can invalidate an answer, or keep 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
-from compaction.errors import CompactionError
+from compaction.errors import CompactionError, ModelError
 from compaction.llm import ChatModel, ModelCall, ModelReply, Usage, chat_parameters
 from evals.cassettes import Interaction, load_cassette
 from evals.recorder import recorder
@@ -88,12 +89,15 @@ class RecordedChat:
         self.path = path
         self.endpoint = endpoint
         self.name = endpoint.model
-        self.asked_live = 0
         self._live = live
         self._hint = hint
         self._seconds_path = path.with_name(SECONDS_FILE)
         self._replies: dict[str, ModelReply] = {}
         self._load()
+
+    @property
+    def replies(self) -> tuple[ModelReply, ...]:
+        return tuple(self._replies.values())
 
     def find(self, call: ModelCall) -> ModelReply | None:
         """Return the recorded reply, or None."""
@@ -108,20 +112,47 @@ class RecordedChat:
             UnrecordedError: nothing was recorded and nobody can be asked.
             ModelError: the live model failed.
         """
-        found = self.find(call)
-        if found is not None:
-            return found
-        if self._live is None:
+        return self.find(call) or self._asked([call])[0]
+
+    def complete_all(self, calls: Sequence[ModelCall], *, concurrency: int = 1) -> list[ModelReply]:
+        """Return the replies to calls, in order; what is not recorded is asked, some at a time.
+
+        What was answered before a failure is kept.
+
+        Raises:
+            UnrecordedError, ModelError: as `complete`.
+        """
+        unknown = [call for call in calls if self.find(call) is None]
+        missing = list({request_digest(call, self.endpoint): call for call in unknown}.values())
+        for at in range(0, len(missing), concurrency):
+            self._asked(missing[at : at + concurrency])
+        return [self.complete(call) for call in calls]
+
+    def _asked(self, calls: Sequence[ModelCall]) -> list[ModelReply]:
+        """Ask the live model all of these at once and keep what it says."""
+        live = self._live
+        if live is None:
             raise UnrecordedError(
-                f"no recorded {call.purpose} of {self.name} for this conversation and prompt"
+                f"no recorded {calls[0].purpose} of {self.name} for this conversation and prompt"
                 f"{f'; record it: {self._hint}' if self._hint else ''}"
             )
-        with recorder(self.path, mode="extend"):
-            reply = self._live.complete(call)
-        self.asked_live += 1
-        self._note_seconds(call, reply.seconds)
+
+        def ask(call: ModelCall) -> ModelReply | ModelError:
+            try:
+                return live.complete(call)
+            except ModelError as error:
+                return error
+
+        with recorder(self.path, mode="extend"), ThreadPoolExecutor(len(calls)) as pool:
+            outcomes = list(pool.map(ask, calls))
+        for call, outcome in zip(calls, outcomes, strict=True):
+            if isinstance(outcome, ModelReply):
+                self._note_seconds(call, outcome.seconds)
         self._load()
-        return reply
+        failed = [outcome for outcome in outcomes if isinstance(outcome, ModelError)]
+        if failed:
+            raise failed[0]
+        return [outcome for outcome in outcomes if isinstance(outcome, ModelReply)]
 
     async def acomplete(self, call: ModelCall) -> ModelReply:
         return self.complete(call)

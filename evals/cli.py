@@ -15,7 +15,7 @@ from typer.exceptions import TyperException
 from typer.main import get_command
 
 from compaction.errors import CompactionError, one_line
-from evals.commands import check, compare, doctor, init, listing, record, report, run, start
+from evals.commands import check, compare, doctor, init, listing, probe, record, report, run, start
 from evals.commands.exit_codes import EXIT_INTERRUPTED, EXIT_USAGE
 from evals.config import CONFIG_FILE, Flag, read_config
 
@@ -70,6 +70,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare.compare,
     "check": check.check,
     "record": record.record,
+    "probe": probe.probe,
     "doctor": doctor.doctor,
     "list": listing.list_,
     "init": init.init,

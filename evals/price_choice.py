@@ -74,6 +74,16 @@ class PriceChoice:
         is_same = recorded is not None and recorded.model == vector.model
         return Priced(vector, basis, recorded_as if is_same else None)
 
+    def given(self) -> PriceVector | None:
+        """Return what the flags name by itself: `--price`, or the only model of the price file.
+
+        Raises:
+            PriceError: the model given has no price; names close ones.
+        """
+        if self.model is not None:
+            return self._known(self.model, keeps_an_hour=False)
+        return self.vectors[0] if len(self.vectors) == 1 else None
+
     def check(self) -> None:
         """Refuse a model without a price before anything is run.
 
