@@ -111,7 +111,7 @@ def replay(asked: RecordRequest) -> Recorded:
     limit = body.get("max_completion_tokens")
     with recorder(asked.cassette, repeats=False) as tape, scratch_copy(scenario) as root:
         agent = _agent(scenario, strategy, root, chat.complete, chat.name, limit)
-        if chat.name == scenario.model:
+        if asked.model is None and chat.name == scenario.model:
             _follow_script(agent, scenario, root)
         else:
             follow_model(agent, scenario, root, asked.max_requests, say=lambda _: None)

@@ -17,6 +17,7 @@ from pathlib import Path
 from compaction.agent_tools import Tool
 
 MAX_MATCHES = 300
+MAX_OUTPUT_CHARS = 200_000
 TIMEOUT_SECONDS = 120
 _TIMINGS = re.compile(r" in \d+\.\d+s\b")
 
@@ -40,6 +41,8 @@ class ScratchTools:
 
     def read_file(self, path: str, offset: int = 1, limit: int | None = None) -> str:
         lines = self._text(path).splitlines(keepends=True)
+        if offset < 1 or (limit is not None and limit < 1):
+            raise ToolError(f"offset and limit count from 1, got {offset} and {limit}")
         if offset > len(lines) > 0:
             raise ToolError(f"{path}: offset {offset} is past the last line ({len(lines)})")
         stop = len(lines) if limit is None else offset - 1 + limit
@@ -95,17 +98,27 @@ class ScratchTools:
         keep = {key: os.environ[key] for key in ("PATH", "SYSTEMROOT") if key in os.environ}
         fixed = {"PYTHONHASHSEED": "0", "TZ": "UTC", "PYTHONDONTWRITEBYTECODE": "1"}
         # Without -X no_debug_ranges the marks under a traceback differ between Python versions.
-        done = subprocess.run(
-            [sys.executable, "-X", "utf8", "-X", "no_debug_ranges", *arguments],
-            cwd=self.root,
-            env={**keep, **fixed},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-            encoding="utf-8",
-        )
-        return f"exit code {done.returncode}\n{self._normalised(done.stdout)}"
+        command = [sys.executable, "-X", "utf8", "-X", "no_debug_ranges", *arguments]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=self.root,
+                env={**keep, **fixed},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=TIMEOUT_SECONDS,
+                check=False,
+                encoding="utf-8",
+                errors="backslashreplace",
+            )
+        except subprocess.TimeoutExpired as error:
+            raise ToolError(f"stopped, no end after {TIMEOUT_SECONDS} seconds") from error
+        output = self._normalised(done.stdout)
+        if len(output) > MAX_OUTPUT_CHARS:
+            left_out = len(output) - MAX_OUTPUT_CHARS
+            output = f"{output[:MAX_OUTPUT_CHARS]}\n... {left_out} more characters"
+        return f"exit code {done.returncode}\n{output}"
 
     def _normalised(self, text: str) -> str:
         library = sysconfig.get_path("stdlib")

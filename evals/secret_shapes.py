@@ -34,8 +34,8 @@ _SHAPES = (
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
         re.compile(_START + r"(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})"),
     ),
-    _Shape(("AKIA", "ASIA"), re.compile(_START + r"A[KS]IA[0-9A-Z]{16}")),
-    _Shape(("AIza",), re.compile(_START + r"AIza[A-Za-z0-9_-]{30,}")),
+    _Shape(("AKIA", "ASIA"), re.compile(_START + r"A[KS]IA[0-9A-Z]{16}(?![0-9A-Za-z])")),
+    _Shape(("AIza",), re.compile(_START + r"AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])")),
     _Shape(("xox",), re.compile(_START + r"xox[a-z]-[A-Za-z0-9-]{10,}")),
     _Shape(
         (".eyJ",),  # a JSON Web Token
