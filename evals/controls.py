@@ -199,11 +199,12 @@ class _PerMessage:
             message, entry = history[index], self.decide(history, index)
             if message.role in INSTRUCTION_ROLES:
                 entry = whole(message, index)
-            removed += entry is None
             if message.role == "user":
+                removed += self._last_user is not None and _is_gone(self._last_user[1])
                 self._before += self._present(self._last_user and self._last_user[1]) + self._after
                 self._last_user, self._after = (index, entry), ()
             else:
+                removed += _is_gone(entry)
                 self._after += self._present(entry)
         self._seen = len(history)
         latest = self._last_user and whole(history[self._last_user[0]], self._last_user[0])
@@ -219,6 +220,10 @@ class _PerMessage:
 
     def recover(self, handle: str) -> str | None:
         return None
+
+
+def _is_gone(entry: Entry | None) -> bool:
+    return entry is None or entry.origin.kind == "generated"
 
 
 def _n_instructions(history: History) -> int:

@@ -42,6 +42,11 @@ class Turn:
     def failed(self, reason):
         self.events.append(CompactionEvent("broken", "failed", reason=reason))
 
+    def tell(self, after):
+        """Add an event of what was done, unless the edit has told of itself."""
+        if after != self.entries and not self.events:
+            self.applied(messages_removed=len(shown_in(self.entries) - shown_in(after)))
+
 
 @dataclass(frozen=True)
 class Broken:
@@ -51,6 +56,8 @@ class Broken:
     promises: Promises = field(default_factory=Promises)
     keep: int = KEEP
     undo: bool = False
+    tells: bool = True
+    """Whether an event is added where the edit itself tells of nothing."""
     version: str = "1"
 
     @property
@@ -72,6 +79,8 @@ class Working:
         turn = Turn(entries, history, request.index, self.context, self.state, self.tokens)
         self.entries = yield from self.strategy.edit(turn)
         self.seen += self.state.pop("skipped", 0)
+        if self.strategy.tells:
+            turn.tell(self.entries)
         return View(self.entries, tuple(turn.events))
 
     def record_usage(self, usage):
@@ -84,6 +93,10 @@ class Working:
 class Undoing(Working):
     def undo(self):
         return View(self.entries[1:])
+
+
+def shown_in(entries):
+    return {entry.origin.first for entry in entries if entry.origin.kind != "generated"}
 
 
 def head_and_tail(entries, keep=KEEP):
@@ -348,8 +361,8 @@ def miss_the_target_silently(turn):
     yield from nothing()
     if not turn.is_long:
         return turn.entries
-    turn.applied(messages_removed=2)
-    head, _middle, tail = head_and_tail(turn.entries, 8)
+    head, middle, tail = head_and_tail(turn.entries, 8)
+    turn.applied(messages_removed=len(middle))
     return (*head, *tail)
 
 
@@ -357,8 +370,8 @@ def count_in_two_ways(turn):
     yield from nothing()
     if not turn.is_long:
         return turn.entries
-    head, _, tail = head_and_tail(turn.entries)
-    turn.applied(tokens_before=4000, tokens_after=3000)
+    head, middle, tail = head_and_tail(turn.entries)
+    turn.applied(tokens_before=4000, tokens_after=3000, messages_removed=len(middle))
     turn.applied(tokens_before=900, tokens_after=500)
     return (*head, *tail)
 
@@ -367,9 +380,27 @@ def count_a_quarter(turn):
     yield from nothing()
     if not turn.is_long:
         return turn.entries
-    head, _, tail = head_and_tail(turn.entries)
+    head, middle, tail = head_and_tail(turn.entries)
     size = sum(turn.context.counter.count(e.message) for e in (*head, *tail))
-    turn.applied(tokens_before=size, tokens_after=size // 4)
+    turn.applied(tokens_before=size, tokens_after=size // 4, messages_removed=len(middle))
+    return (*head, *tail)
+
+
+def cut_in_silence(turn):
+    """docker-agent 3470: history goes, and what is reported is that nothing was done."""
+    yield from nothing()
+    if not turn.is_long:
+        return turn.entries
+    head, _middle, tail = head_and_tail(turn.entries)
+    return (*head, *tail)
+
+
+def tell_of_less_than_was_done(turn):
+    yield from nothing()
+    if not turn.is_long:
+        return turn.entries
+    head, middle, tail = head_and_tail(turn.entries)
+    turn.applied(messages_removed=len(middle) - 1)
     return (*head, *tail)
 
 
@@ -508,8 +539,9 @@ class Case(NamedTuple):
     profile: object = OPENAI_CHAT
 
 
-def case(edit, *named, profile=OPENAI_CHAT, undo=False, **promised):
-    return Case(Broken(edit, Promises(**promised), undo=undo), set(named), None, profile)
+def case(edit, *named, profile=OPENAI_CHAT, undo=False, tells=True, **promised):
+    strategy = Broken(edit, Promises(**promised), undo=undo, tells=tells)
+    return Case(strategy, set(named), None, profile)
 
 
 BROKEN = [
@@ -549,6 +581,8 @@ BROKEN = [
     case(sound, accounts_for_all=True, keeps_system=True, keeps_open_calls=True),
     case(commit_anything, "bad_summaries_are_refused"),
     case(commit_before_the_summary, "failures_commit_nothing"),
+    case(cut_in_silence, "changes_are_told", tells=False),
+    case(tell_of_less_than_was_done, "changes_are_told"),
     case(forget_what_was_kept, "nothing_is_lost_unseen", accounts_for_all=True),
     case(compact_above_a_threshold, "passes_come_to_rest"),
     case(overwrite_what_came_meanwhile, "later_messages_survive"),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from compaction.contract.callables import as_strategy
 from compaction.contract.generators import conversations, long_runs
-from compaction.contract.invariants import INVARIANTS, RULES, unmet_need
+from compaction.contract.invariants import INVARIANTS
 from compaction.contract.providers import ANTHROPIC, GEMINI, PROFILES
 from compaction.contract.suite import check_conversation
 from compaction.contract.trial import MAX_REQUESTS, request_positions
@@ -132,32 +132,6 @@ def test_they_keep_it_on_the_bundled_conversation(strategy):
     assert findings.acted
 
 
-def test_the_table_has_every_id_and_each_rule_of_a_replay():
-    assert {item.id for item in INVARIANTS.values()} == {f"I{n}" for n in range(1, 32)}
-    assert [name for name, item in INVARIANTS.items() if name != item.name] == []
-    assert RULES.keys() < INVARIANTS.keys()
-    assert {bug for item in INVARIANTS.values() for bug in item.field_bugs} == set(range(1, 71))
-
-
-def test_what_an_invariant_needs_is_a_promise_that_is_off_by_default():
-    opted_out = {"not grows", "not raises_roles", "idempotent", "deterministic"}
-
-    for item in INVARIANTS.values():
-        reason = unmet_need(item, Promises())
-        assert (reason is None) == (set(item.needs) <= opted_out)
-
-
-def test_what_is_declared_is_not_held_against_a_strategy():
-    by_name = INVARIANTS["never_grows"], INVARIANTS["prefix_is_stable"]
-
-    grows, viewing = Promises(grows=True), Promises(mode="viewing")
-    assert [unmet_need(item, grows) for item in by_name] == ["grows is declared"] * 2
-    assert unmet_need(INVARIANTS["never_grows"], viewing) is None
-    assert "made anew" in unmet_need(INVARIANTS["prefix_is_stable"], viewing)
-    promised = replace(viewing, min_reclaim_tokens=1)
-    assert unmet_need(INVARIANTS["prefix_is_stable"], promised) is None
-
-
 def test_nothing_is_decided_without_a_reason():
     findings = check_conversation(DropAll(), (Message("user", "go"),))
 
@@ -182,7 +156,7 @@ def test_a_finding_shows_the_message_between_its_neighbours():
     def without_calls(messages):
         return [message for message in messages if message["role"] != "assistant"]
 
-    findings = check_conversation(as_strategy(without_calls), ROUNDS, kinds=("view",))
+    findings = check_conversation(as_strategy(without_calls), ROUNDS, needs=("replay",))
     first = findings.violations[0]
 
     assert (first.invariant, first.request) == ("calls_stay_paired", 1)
@@ -251,7 +225,7 @@ def test_requests_may_be_chosen():
         asked.append(len(messages))
         return messages
 
-    check_conversation(as_strategy(remember), ROUNDS, requests=(4, 7), kinds=("view",))
+    check_conversation(as_strategy(remember), ROUNDS, requests=(4, 7), needs=("replay",))
 
     assert asked == [4, 4, 7, 7]
 

@@ -168,9 +168,9 @@ def miss_the_target_aloud(turn):
     yield from nothing()
     if not turn.is_long:
         return turn.entries
-    turn.applied(messages_removed=2)
+    head, middle, tail = head_and_tail(turn.entries, 8)
+    turn.applied(messages_removed=len(middle))
     turn.failed("the target was not reached")
-    head, _, tail = head_and_tail(turn.entries, 8)
     return (*head, *tail)
 
 
@@ -272,10 +272,13 @@ def test_an_accident_of_a_callable_is_a_fault_and_a_refusal_is_none():
     assert found == [{"every_input_is_answered"}, set()]
 
 
-def test_kinds_are_checked_as_asked():
-    views = check_conversation(Broken(sound), CONVERSATION, kinds=("view",))
-    runs = check_conversation(Broken(sound), CONVERSATION, kinds=("run",))
+def test_what_is_not_asked_for_is_not_decided():
+    replayed = check_conversation(Broken(sound), CONVERSATION, needs=("replay",))
+    tried = check_conversation(Broken(sound), CONVERSATION, needs=("experiment",))
 
-    assert views.not_applicable["passes_come_to_rest"] == "run invariants were not asked for"
-    assert runs.not_applicable["calls_stay_paired"] == "view invariants were not asked for"
-    assert not views.applicable & runs.applicable
+    reasons = replayed.not_applicable["passes_come_to_rest"], tried.not_applicable["never_grows"]
+    assert reasons == (
+        "what needs an experiment was not asked for",
+        "what needs a replay was not asked for",
+    )
+    assert not replayed.applicable & tried.applicable

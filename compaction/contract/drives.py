@@ -18,6 +18,10 @@ class Found(NamedTuple):
     history: History
 
 
+Verdict = list[Found] | str
+"""What an experiment found, or why it could not decide."""
+
+
 @dataclass(frozen=True)
 class Good:
     """A drive in which nothing was raised."""

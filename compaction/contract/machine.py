@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from compaction.contract.callables import as_strategy
+from compaction.contract.checker import Checker
 from compaction.contract.faults import Violation
 from compaction.contract.generators import LENGTHS, tool_groups
 from compaction.contract.providers.openai_chat import OPENAI_CHAT
-from compaction.contract.request_checks import RequestChecks
-from compaction.contract.suite import BOTH_KINDS, check_conversation
+from compaction.contract.suite import ALL_NEEDS, check_conversation
 from compaction.contract.trial import CHARS_PER_TOKEN, RequestChars
 from compaction.extractive import ExtractiveModel
 from compaction.history import History
@@ -108,11 +108,11 @@ class CompactionMachine(RuleBasedStateMachine):
         request = Request(len(self.requests))
         view = drive(self._compactor.steps(self.history, request), self.model)
         size = sum(self._measure.count(entry.message) for entry in view.entries)
-        found = self._checks.see(
+        found = self._checker.see(
             self.history,
             view,
-            history_size=self.history.total(self._measure),
-            view_size=size,
+            tokens_before=self.history.total(self._measure),
+            tokens_after=size,
             recover=self._compactor.recover,
         )
         self._compactor.record_usage(Usage(size // CHARS_PER_TOKEN + extra_tokens, 50))
@@ -124,7 +124,7 @@ class CompactionMachine(RuleBasedStateMachine):
     def resume(self) -> None:
         """Start a new compactor, as a new process does that has read the history."""
         self._compactor = self.checked.start(Context(self._measure, MemoryStore()))
-        self._checks = RequestChecks(self.checked.promises, OPENAI_CHAT)
+        self._checker = Checker(self.checked.promises, OPENAI_CHAT)
 
     @invariant()
     def every_invariant_holds(self) -> None:
@@ -138,7 +138,7 @@ class CompactionMachine(RuleBasedStateMachine):
             self.history.messages(),
             model=self.model,
             requests=sorted({*self.requests, len(self.history)}),
-            kinds=BOTH_KINDS if has_asked else ("view",),
+            needs=ALL_NEEDS if has_asked else ("replay",),
         )
         self._raise(item.violation for item in findings.violations)
 

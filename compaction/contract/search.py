@@ -13,10 +13,11 @@ from typing import Final, NamedTuple
 
 from compaction.contract.alarm import TimeIsUp, alarm
 from compaction.contract.faults import Violation
-from compaction.contract.invariants import INVARIANTS, Kind
+from compaction.contract.invariant import Needs
+from compaction.contract.invariants import INVARIANTS
 from compaction.contract.providers import OPENAI_CHAT
 from compaction.contract.reduction import reduced, size_of
-from compaction.contract.suite import BOTH_KINDS, Finding, Findings, check_conversation
+from compaction.contract.suite import ALL_NEEDS, Finding, Findings, check_conversation
 from compaction.contract.targets import Candidate
 from compaction.contract.trial import Trial, request_positions
 from compaction.extractive import ExtractiveModel
@@ -150,8 +151,8 @@ class _Running:
                 self._generate()
         except _Enough as enough:
             self._stopped = str(enough)
-        # Those of a single view first: they are cheap, and often make the others smaller as well.
-        for name in sorted(self._found, key=lambda name: INVARIANTS[name].kind, reverse=True):
+        # What a replay decides first: that is cheap, and often makes the others smaller as well.
+        for name in sorted(self._found, key=lambda name: INVARIANTS[name].needs, reverse=True):
             self._reduce(name)
 
     def note_time(self) -> None:
@@ -221,14 +222,14 @@ class _Running:
         turn: int,
         source: str,
         messages_before: int,
-        kinds: tuple[Kind, ...] = BOTH_KINDS,
+        needs: tuple[Needs, ...] = ALL_NEEDS,
     ) -> Findings:
         """Check a conversation and keep it for each invariant that it is the smallest for."""
         strategy = self._target.strategy_for(messages, turn=turn)
         hang = Finding(HANGS, -1, Violation(HANGS, -1, "", ""), "")
         case = _Case(messages, turn, source, messages_before, hang)
         self._now = (time.monotonic(), case)
-        findings = check_conversation(strategy, messages, kinds=kinds)
+        findings = check_conversation(strategy, messages, needs=needs)
         self._now = None
         for finding in findings.violations:
             self._note(case._replace(finding=finding))
@@ -254,12 +255,12 @@ class _Running:
         case = self._found[name]
         share = self._plan.budget_seconds * REDUCTION_FRACTION / len(self._found)
         until = min(time.monotonic() + share, self._started + self._plan.budget_seconds)
-        kinds = ("view",) if INVARIANTS[name].kind == "view" else BOTH_KINDS
+        needs: tuple[Needs, ...] = ("replay",) if INVARIANTS[name].needs == "replay" else ALL_NEEDS
 
         def fails(messages: Messages) -> bool:
             if time.monotonic() > until:
                 return False
-            findings = self._run(messages, case.turn, case.source, case.messages_before, kinds)
+            findings = self._run(messages, case.turn, case.source, case.messages_before, needs)
             return name in findings.broken
 
         reduced(case.messages, fails)

@@ -1,18 +1,18 @@
 """All invariants on one strategy and one conversation: the entry point of everything that checks.
 
-What holds of each view is in `request_checks`, what takes an experiment in `experiments`.
+What a request decides is in `checker`, what takes further runs in `experiments`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from compaction.contract.checker import Checker
 from compaction.contract.drives import Found, Good
-from compaction.contract.experiments import EXPERIMENTS
 from compaction.contract.faults import Violation, violation
-from compaction.contract.invariants import INVARIANTS, Kind, unmet_need
+from compaction.contract.invariant import Needs
+from compaction.contract.invariants import INVARIANTS
 from compaction.contract.providers import OPENAI_CHAT, Profile
-from compaction.contract.request_checks import RequestChecks, check_provider
 from compaction.contract.trial import Remembering, Step, Trial, describe, request_positions
 from compaction.extractive import ExtractiveModel
 from compaction.history import History, View
@@ -21,7 +21,8 @@ from compaction.messages import Message, Messages
 from compaction.strategy import Strategy
 
 _EXCERPT_CHARS: Final = 60
-BOTH_KINDS: Final[tuple[Kind, ...]] = ("view", "run")
+_ARTICLE: Final[Mapping[Needs, str]] = {"replay": "a replay", "experiment": "an experiment"}
+ALL_NEEDS: Final[tuple[Needs, ...]] = ("replay", "experiment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def check_conversation(
     model: ChatModel | None = None,
     requests: Sequence[int] | None = None,
     profile: Profile = OPENAI_CHAT,
-    kinds: Collection[Kind] = BOTH_KINDS,
+    needs: Collection[Needs] = ALL_NEEDS,
 ) -> Findings:
     """Drive a strategy through a conversation and check every applicable invariant.
 
@@ -70,13 +71,14 @@ def check_conversation(
         requests: Lengths of the history at the requests; without them, one before each assistant
             message and one at the end (of very many, `MAX_REQUESTS` at even distances).
         profile: Whose rules `roles_stay_legal` asks for.
-        kinds: `view` alone is linear in a long conversation; `run` drives it some ten times.
+        needs: Which invariants to decide: those that a replay can, or those that take experiments,
+            which drive the conversation some ten times.
     """
     positions = request_positions(messages) if requests is None else tuple(sorted(requests))
     trial = Trial(strategy, messages, positions, Remembering(model or ExtractiveModel()), profile)
-    decided = _Decided(trial, kinds)
+    decided = _Decided(trial, needs)
     good = decided.check_views()
-    if good is not None and "run" in kinds:
+    if good is not None and "experiment" in needs:
         decided.experiment(good)
     return decided.findings()
 
@@ -84,33 +86,33 @@ def check_conversation(
 class _Decided:
     """Collects what was broken, and what could not be decided."""
 
-    def __init__(self, trial: Trial, kinds: Collection[Kind]) -> None:
+    def __init__(self, trial: Trial, needs: Collection[Needs]) -> None:
         self._trial = trial
-        self._kinds = kinds
+        self._needs = needs
         self._found: list[Finding] = []
         self._undecided: dict[str, str] = {}
         self._acted = False
         for item in INVARIANTS.values():
-            reason = unmet_need(item, trial.strategy.promises)
-            if item.kind not in kinds:
-                reason = f"{item.kind} invariants were not asked for"
+            reason = item.unmet(trial.strategy.promises)
+            if item.needs not in needs:
+                reason = f"what needs {_ARTICLE[item.needs]} was not asked for"
             if reason is not None:
                 self._undecided[item.name] = reason
 
     def check_views(self) -> Good | None:
         """Check each view; return the drive for the experiments, or None if it broke off."""
         trial, steps = self._trial, []
-        checks = RequestChecks(trial.strategy.promises, trial.profile)
-        keeps = "run" in self._kinds
+        checker = Checker(trial.strategy.promises, trial.profile)
+        keeps = "experiment" in self._needs
         step: Step | None = None
         try:
             for step in trial.drive(with_twin=True):
-                found = checks.see(
+                found = checker.see(
                     step.history,
                     step.view,
                     twin=step.twin,
-                    history_size=step.history.total(trial.counter),
-                    view_size=step.size,
+                    tokens_before=step.history.total(trial.counter),
+                    tokens_after=step.size,
                     recover=step.compactor.recover,
                 )
                 self._add(step, found)
@@ -120,18 +122,16 @@ class _Decided:
         except Exception as error:  # noqa: BLE001 - whatever a strategy raises is a finding
             self._broke_off(error, step)
             return None
-        if step is not None and len(step.view) > checks.short_view:
-            self._add(step, check_provider(step.history, step.view, trial.profile))
         return Good(trial, tuple(steps))
 
     def experiment(self, good: Good) -> None:
-        for name, run in EXPERIMENTS.items():
-            if name in self._undecided:
+        for name, invariant in INVARIANTS.items():
+            if invariant.experiment is None or name in self._undecided:
                 continue
-            if INVARIANTS[name].needs_model and not good.asked_model:
+            if invariant.needs_model and not good.asked_model:
                 self._undecided[name] = "the strategy asked no model in this conversation"
                 continue
-            found = run(good)
+            found = invariant.experiment(good)
             if isinstance(found, str):
                 self._undecided[name] = found
                 continue
@@ -158,7 +158,7 @@ class _Decided:
         self._found.append(Finding(broken.rule, number, broken, excerpt))
         self._undecided.pop(broken.rule, None)
         for name in INVARIANTS.keys() - {broken.rule}:
-            if INVARIANTS[name].kind == "run":
+            if INVARIANTS[name].needs == "experiment":
                 self._undecided.setdefault(name, "the strategy raised an error")
 
     def _finding(self, item: Found) -> Finding:

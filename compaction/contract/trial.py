@@ -5,6 +5,7 @@ A drive is the raw material of the checks and experiments; nothing is judged her
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Final
 
 from compaction.contract.providers import Profile
@@ -25,6 +26,14 @@ MAX_CALLS: Final = 64
 
 MAX_REQUESTS: Final = 400
 """Requests at which a long conversation is looked at, unless the caller says which."""
+
+
+Values = tuple[object, ...]
+_MESSAGE_VALUES: Final = attrgetter(
+    "role", "tool_call_id", "name", "reasoning", "reasoning_field", "extra", "content_given"
+)
+_CALL_VALUES: Final = attrgetter("call_id", "name", "arguments", "kind", "extra")
+_PART_VALUES: Final = attrgetter("kind", "text", "raw")
 
 
 class RequestChars:
@@ -123,6 +132,14 @@ class Trial:
     model: ChatModel
     profile: Profile
     counter: Measure = field(default_factory=RequestChars)
+    history: History = field(init=False, repr=False, compare=False)
+    """All of the conversation, shared by the drives."""
+    given: tuple[Values, ...] = field(init=False, repr=False, compare=False)
+    """What the messages held before any drive."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "history", History(self.messages))
+        object.__setattr__(self, "given", tuple(map(values_of, self.messages)))
 
     def start(self) -> Compactor:
         return self.strategy.start(Context(self.counter, MemoryStore()))
@@ -137,7 +154,7 @@ class Trial:
         positions: Sequence[int] | None = None,
     ) -> Iterator[Step]:
         """Yield a step per request; usage is the size of the view and `extra_tokens`."""
-        whole = History(self.messages if messages is None else messages)
+        whole = self.history if messages is None else History(messages)
         recorder = Recorder(model or self.model)
         compactor = self.start()
         twin = self.start() if with_twin else None
@@ -167,6 +184,13 @@ class Trial:
 
     def size(self, view: View) -> int:
         return sum(self.counter.count(entry.message) for entry in view.entries)
+
+
+def values_of(message: Message) -> Values:
+    """Return all that a message holds, down to plain text."""
+    content = message.content
+    parts = tuple(map(_PART_VALUES, content)) if isinstance(content, tuple) else content
+    return (*_MESSAGE_VALUES(message), parts, tuple(map(_CALL_VALUES, message.tool_calls)))
 
 
 def usage_of(size: int, extra_tokens: int = 0) -> Usage:

@@ -1,14 +1,15 @@
-"""What is looked at in each view beside `Checker`: every fault, and what is no fault."""
+"""Of which messages, requests, prefixes and open calls the watches speak, and of which not."""
 
 from dataclasses import replace
 
 import pytest
 
+from compaction.contract.checker import Checker
 from compaction.contract.providers import ANTHROPIC, OPENAI_CHAT
-from compaction.contract.request_checks import RequestChecks, check_provider
+from compaction.contract.watches.provider import refusals
 from compaction.history import Entry, History, Origin, View, generated
 from compaction.messages import Message, Part, ToolCall
-from compaction.strategy import Promises
+from compaction.strategy import CompactionEvent, Promises
 
 CUT_OFF = ToolCall("call_cut", "write", '{"path": "a')
 PIXEL = Part.from_openai({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}})
@@ -31,8 +32,7 @@ def checked(change, *, promises=None, profile=OPENAI_CHAT, conversation=CONVERSA
     history = History(conversation)
     entries = list(history.entries())
     change(entries)
-    checks = RequestChecks(promises or Promises(grows=True), profile)
-    found = checks.see(history, View(tuple(entries)), history_size=1.0, view_size=1.0)
+    found = Checker(promises or Promises(grows=True), profile).see(history, View(tuple(entries)))
     return {(item.rule, item.pointer) for item in found}
 
 
@@ -151,12 +151,13 @@ def test_roles_may_be_raised_by_who_says_so():
 
 
 def test_a_fault_goes_with_its_entry():
-    history, checks = History(CONVERSATION), RequestChecks(Promises(grows=True), OPENAI_CHAT)
+    history, checker = History(CONVERSATION), Checker(Promises(grows=True))
     entries = list(history.entries())
     edit(2, reasoning="bec")(entries)
-    views = [View(tuple(entries)), View(tuple(entries)), View.of(history)]
+    told = (CompactionEvent("test", "applied"),)
+    views = [View(tuple(entries)), View(tuple(entries)), View(history.entries(), told)]
 
-    found = [len(checks.see(history, view, history_size=1, view_size=1)) for view in views]
+    found = [len(checker.see(history, view)) for view in views]
 
     assert found == [1, 1, 0]
 
@@ -175,7 +176,7 @@ def provider(change, profile=ANTHROPIC):
     history = History(ODD)
     entries = list(history.entries())
     change(entries)
-    return [(v.position, v.rule) for v in check_provider(history, View(tuple(entries)), profile)]
+    return [(v.position, v.rule) for v in refusals(tuple(entries), history, profile)]
 
 
 @pytest.mark.parametrize(
@@ -194,11 +195,12 @@ def test_a_provider_blames_what_the_history_has_not(change, expected):
 
 
 def prefix(change, *, sizes, promises=None):
-    history, checks = History(CONVERSATION), RequestChecks(promises or Promises(), OPENAI_CHAT)
-    checks.see(history.prefix(4), View.of(history.prefix(4)), history_size=50, view_size=50)
+    history, checker = History(CONVERSATION), Checker(promises or Promises())
+    before, told = history.prefix(4), (CompactionEvent("test", "applied"),)
+    checker.see(before, View.of(before), tokens_before=50, tokens_after=50)
     entries = list(history.entries())
     change(entries)
-    found = checks.see(history, View(tuple(entries)), history_size=90, view_size=sizes)
+    found = checker.see(history, View(tuple(entries), told), tokens_before=90, tokens_after=sizes)
     return [(item.position, item.rule) for item in found]
 
 
