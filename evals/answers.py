@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from compaction.errors import CompactionError, ModelError
-from compaction.llm import ChatModel, ModelCall, ModelReply, Usage, chat_parameters
+from compaction.llm import ChatModel, ModelCall, ModelReply
+from compaction.model_wire import REFUSABLE, Api, reply_of, request_body
 from evals.cassettes import Interaction, load_cassette
 from evals.recorder import recorder
 from evals.redaction import DIGEST_HEADER, clean_request
@@ -34,22 +35,28 @@ class Endpoint:
 
     model: str
     temperature: float | None = TEMPERATURE
+    api: Api = "chat"
 
 
 def bodies(call: ModelCall, endpoint: Endpoint) -> Iterator[dict[str, Any]]:
     """Yield the request bodies that a call may have been sent as, the first tried first.
 
-    Endpoints that reject a parameter are asked again without it (`compaction.llm`).
+    Endpoints that reject a parameter are asked again without it (`compaction.model_wire`).
     """
-    full = chat_parameters(call, model=endpoint.model, temperature=endpoint.temperature)
-    droppable = [key for key in ("temperature", "seed", "response_format") if key in full]
+
+    def body(*refused: str) -> dict[str, Any]:
+        return request_body(
+            call,
+            model=endpoint.model,
+            temperature=endpoint.temperature,
+            api=endpoint.api,
+            refused=refused,
+        )
+
+    droppable = [key for key in REFUSABLE if key in body()]
     for count in range(len(droppable) + 1):
-        for dropped in combinations(droppable, count):
-            body = {key: value for key, value in full.items() if key not in dropped}
-            yield body
-            if "max_completion_tokens" in body:
-                limit = body.pop("max_completion_tokens")
-                yield {**body, "max_tokens": limit}
+        for refused in combinations(droppable, count):
+            yield body(*refused)
 
 
 @dataclass
@@ -168,7 +175,7 @@ class RecordedChat:
             digest = digest_of_body(body)
             if digest in self._replies:
                 continue
-            reply = reply_of(interaction)
+            reply = recorded_reply(interaction)
             if reply is not None:
                 self._replies[digest] = replace(reply, seconds=seconds.get(_short(digest), 0.0))
 
@@ -188,33 +195,14 @@ class RecordedChat:
         partial.replace(self._seconds_path)
 
 
-def reply_of(interaction: Interaction) -> ModelReply | None:
-    """Read a recorded chat completion; None if it is none."""
+def recorded_reply(interaction: Interaction) -> ModelReply | None:
+    """Read a recorded answer; None if it is none of a model."""
     raw = interaction.response_json()
-    choices = raw.get("choices") if isinstance(raw, dict) else None
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+    api: Api = "responses" if isinstance(raw, dict) and "output" in raw else "chat"
+    try:
+        return reply_of(raw, api=api)
+    except ModelError:
         return None
-    choice = choices[0]
-    message = choice.get("message") or {}
-    usage = raw.get("usage")
-    reason = choice.get("finish_reason")
-    details = (usage or {}).get("prompt_tokens_details") or {}
-    return ModelReply(
-        text=message.get("content") or "",
-        finish_reason=reason
-        if reason in ("stop", "length", "tool_calls", "content_filter")
-        else "other",
-        usage=Usage(
-            usage["prompt_tokens"],
-            usage["completion_tokens"],
-            cached_input_tokens=details.get("cached_tokens") or 0,
-        )
-        if isinstance(usage, dict)
-        else None,
-        model=raw.get("model"),
-        refusal=message.get("refusal"),
-        tool_names=tuple(call["function"]["name"] for call in message.get("tool_calls") or ()),
-    )
 
 
 def model_folder(model: str) -> str:
