@@ -15,7 +15,20 @@ from typer.exceptions import TyperException
 from typer.main import get_command
 
 from compaction.errors import CompactionError, one_line
-from evals.commands import check, compare, doctor, init, listing, probe, record, report, run, start
+from evals.commands import (
+    check,
+    compare,
+    doctor,
+    init,
+    listing,
+    probe,
+    recommend,
+    record,
+    report,
+    run,
+    start,
+    sweep,
+)
 from evals.commands.exit_codes import EXIT_INTERRUPTED, EXIT_USAGE
 from evals.config import CONFIG_FILE, Flag, read_config
 
@@ -66,6 +79,8 @@ def _global(
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "run": run.run,
+    "sweep": sweep.sweep,
+    "recommend": recommend.recommend,
     "report": report.report,
     "compare": compare.compare,
     "check": check.check,

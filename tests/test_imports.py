@@ -32,6 +32,8 @@ ALLOWED_PLACES = {
         "evals.listing",
         "evals.run_verdict",
         "evals.running",
+        "reports.compare_text",
+        "reports.recommend_text",
         "reports.tables",
     ),
     "scipy": ("evals.stats", "evals.oracle"),

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from compaction.errors import StrategyError
+from evals.ranges import values_of
 
 Paths = Annotated[
     list[Path] | None,
@@ -31,11 +32,39 @@ Sets = Annotated[
 ]
 Grids = Annotated[
     list[str] | None,
-    typer.Option("--grid", metavar="K=V1,V2", help="Try several values; repeat to combine."),
+    typer.Option(
+        "--grid",
+        metavar="K=V1,V2",
+        help="Try several values, or a range with its ends: 2:16:2, 25%:75%:25%. Repeat to "
+        "combine.",
+    ),
 ]
 Out = Annotated[
     Path | None,
     typer.Option(help="Run folder. Running the same command again continues in it."),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(help="Let this model write summaries. Without: an extractive summariser."),
+]
+BaseUrl = Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint of the model.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Processes; transcripts are shared out.")]
+Seed = Annotated[int, typer.Option(help="For random controls.")]
+Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds for one call of your own code.")]
+CellTimeout = Annotated[
+    float, typer.Option(min=0.1, help="Seconds for one transcript under one setting.")
+]
+Price = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Price every transcript as this model. Without: each as the model it was recorded "
+        "with, if the price list has it.",
+    ),
+]
+PriceFile = Annotated[
+    Path | None,
+    typer.Option(help="Prices of your own, TOML or JSON, as `prices` in a run.json."),
 ]
 
 
@@ -62,8 +91,7 @@ def pairs_of(given: list[str], flag: str) -> dict[str, str]:
     return pairs
 
 
-def values_of(text: str, flag: str) -> list[str]:
-    values = [item.strip() for item in text.split(",")]
-    if "" in values:
-        raise StrategyError(f"{flag} has an empty value in {text!r}")
-    return list(dict.fromkeys(values))
+def grids_of(given: list[str], flag: str) -> dict[str, list[str]]:
+    """Return parameter -> its values."""
+    pairs = pairs_of(given, flag).items()
+    return {key: values_of(value, f"{flag} {key}".strip()) for key, value in pairs}

@@ -1,7 +1,6 @@
 """`run`: replay transcripts under strategies; score, report."""
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer

@@ -1,0 +1,81 @@
+"""`recommend`: the cheapest setting of a run that reaches enough, as configuration to copy."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from compaction.errors import StrategyError
+
+MinReach = Annotated[
+    str | None,
+    typer.Option(
+        metavar="X",
+        help="Share of needs that must stay reachable, 0.9 or 90%. Without: 0.9.",
+    ),
+]
+Margin = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="How far below --min-reach the half that confirms may be. Without: 0.05.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, not text.")]
+
+
+def recommend(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    *,
+    min_reach: MinReach = None,
+    margin: Margin = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recommend the cheapest setting that reaches enough, with its configuration.
+
+    Example: compaction-evals recommend compaction-runs/bundled --min-reach 0.95
+    """
+    print_recommendations(run_folder, wanted_reach(min_reach), margin=margin, as_json=as_json)
+
+
+def wanted_reach(text: str | None) -> float | None:
+    """Read a share, as a fraction or in percent.
+
+    Raises:
+        StrategyError: no number, or not between 0 and 1.
+    """
+    if text is None:
+        return None
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        raise StrategyError(f"--min-reach {text!r} is no number; write 0.9 or 90%") from None
+    if not 0 <= value <= 1:
+        raise StrategyError(f"--min-reach must be between 0 and 1, got {text}; 90 % is 0.9 or 90%")
+    return value
+
+
+def print_recommendations(
+    path: Path, min_reach: float | None, *, margin: float | None, as_json: bool
+) -> None:
+    """Print what is recommended for each provenance of a run."""
+    from rich.console import Console
+
+    from reports import recommend_text
+    from reports.frames import load
+    from reports.recommend import DEFAULT_MARGIN, DEFAULT_MIN_REACH
+    from reports.recommend import recommend as recommended
+
+    found = recommended(
+        load(path),
+        min_reach=DEFAULT_MIN_REACH if min_reach is None else min_reach,
+        margin=DEFAULT_MARGIN if margin is None else margin,
+    )
+    if as_json:
+        content = recommend_text.as_json(found)
+        typer.echo(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
+        return
+    console = Console()
+    console.print(recommend_text.terminal(found, width=console.width))

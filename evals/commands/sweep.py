@@ -1,0 +1,110 @@
+"""`sweep`: one strategy under every combination of values, and what to choose of them."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from compaction.errors import StrategyError
+from evals.commands.flags import (
+    BaseUrl,
+    CellTimeout,
+    Grids,
+    Jobs,
+    Model,
+    Out,
+    Price,
+    PriceFile,
+    Seed,
+    Sets,
+    Timeout,
+    check_model,
+    grids_of,
+    pairs_of,
+)
+from evals.commands.recommend import AsJson, Margin, MinReach, print_recommendations, wanted_reach
+from evals.config import Config
+
+_PARAMETER: Final = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+
+
+def sweep(
+    context: typer.Context,
+    strategy: Annotated[
+        str, typer.Argument(metavar="STRATEGY", help="A name from `list strategies`, or your code.")
+    ],
+    rest: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH]... K=V1,V2...",
+            help="Transcripts, and values of parameters: lists, or ranges with their ends (2:16:2, "
+            "25%:75%:25%). A path with a = in it is written ./a=b.",
+        ),
+    ] = None,
+    *,
+    grid: Grids = None,
+    set_: Sets = None,
+    min_reach: MinReach = None,
+    margin: Margin = None,
+    as_json: AsJson = False,
+    model: Model = None,
+    base_url: BaseUrl = None,
+    jobs: Jobs = 1,
+    seed: Seed = 0,
+    timeout: Timeout = 30.0,
+    cell_timeout: CellTimeout = 600.0,
+    price: Price = None,
+    price_file: PriceFile = None,
+    out: Out = None,
+) -> None:
+    """Replay transcripts under every combination of values, then recommend one.
+
+    The same as `run` with --grid and the controls, then `recommend`. Running it again continues.
+
+    Example: compaction-evals sweep clear_tool_results logs/ keep_last_results=1:9:2
+    trigger_tokens=25%:75%:25%
+    """
+    from rich.console import Console
+
+    from evals.running import RunRequest, execute, verdict
+
+    config: Config | None = context.obj
+    check_model(model, base_url)
+    minimum = wanted_reach(min_reach)
+    paths, given = _split(rest or [])
+    values = {**grids_of(grid or [], "--grid"), **grids_of(given, "")}
+    if not values:
+        raise StrategyError(
+            f"nothing to vary: name a parameter of {strategy} with its values, as "
+            "keep_last_results=1,3,9; `list strategies` names them"
+        )
+    asked = RunRequest(
+        paths=paths,
+        strategies=(strategy,),
+        fixed=pairs_of(set_ or [], "--set"),
+        grid=values,
+        model=model,
+        base_url=base_url,
+        jobs=jobs,
+        seed=seed,
+        timeout_seconds=timeout,
+        cell_seconds=cell_timeout,
+        out=out,
+        command=" ".join(["compaction-evals", *sys.argv[1:]]),
+        price=price,
+        price_file=price_file,
+        config=None if config is None else config.as_json("sweep"),
+    )
+    console = Console(stderr=True)
+    finished = execute(asked, console)
+    print_recommendations(finished.folder, minimum, margin=margin, as_json=as_json)
+    console.print(f"wrote {finished.folder}", markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(verdict(finished, console))
+
+
+def _split(rest: list[str]) -> tuple[tuple[Path, ...], list[str]]:
+    """Tell paths from parameters."""
+    given = [item for item in rest if _PARAMETER.fullmatch(item)]
+    return tuple(Path(item) for item in rest if not _PARAMETER.fullmatch(item)), given

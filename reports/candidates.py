@@ -1,0 +1,177 @@
+"""Each setting of a run as a candidate: its cost and its reach over all transcripts.
+
+A setting is judged on all of them: where it did nothing it saved nothing and lost nothing. Cost is
+in dollars if every row has them, else in input tokens.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final, Literal
+
+import pandas as pd
+
+from evals.stats import bootstrap_interval, clustered
+from reports.compare import name_of
+from reports.frames import saving_of
+from reports.wording import listed, plural
+
+BOUND_LEVEL: Final = 0.9
+"""The low end of a two-sided 90 % interval is a one-sided 95 % bound."""
+ENGAGED_FRACTION: Final = 0.01
+"""As `evals.results.ENGAGED_FRACTION`: a setting that saves less did nothing."""
+
+Unit = Literal["usd", "tokens"]
+COST_COLUMNS: Final[Mapping[Unit, tuple[str, str]]] = {
+    "usd": ("cost_before_usd", "cost_after_usd"),
+    "tokens": ("input_tokens_before", "input_tokens_after"),
+}
+"""Unit -> columns without and with compaction; dollars include the strategy's own model calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What stands beside a setting's reach, over the transcripts where it is known."""
+
+    reach: float
+    """Of the setting, on these transcripts."""
+    other: float
+    n: int
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A setting over all transcripts of a provenance."""
+
+    label: str
+    strategy: str
+    parameters: Mapping[str, str]
+    """As set."""
+    resolved: Mapping[str, Any]
+    """Every parameter with its value; of one that differs between transcripts, the median."""
+    varying: Mapping[str, tuple[float, float]]
+    """Parameters that were shares of the peak -> least and largest value."""
+    cost: float
+    """Of all transcripts together."""
+    cost_before: float
+    saving: float
+    """Of input tokens, all transcripts together."""
+    each: pd.DataFrame
+    """By transcript with needs: `reach`, `cluster`, `matched_reach`, `oracle_reach`."""
+    costs: pd.DataFrame
+    """By transcript: `cost`, `cluster`."""
+
+    @property
+    def reach(self) -> float:
+        """Mean over the transcripts with needs."""
+        return float(self.each["reach"].mean())
+
+    @property
+    def n(self) -> int:
+        return len(self.each)
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self.each["cluster"].nunique())
+
+    @property
+    def worst(self) -> tuple[str, float]:
+        """Transcript of the least reach, and that reach."""
+        return min(self.values(), key=lambda pair: pair[1])
+
+    @cached_property
+    def lower(self) -> float | None:
+        """One-sided 95 % bound of the mean over sessions; None below `MIN_CLUSTERS`."""
+        data = clustered(self.each["reach"].tolist(), self.each["cluster"].tolist())
+        interval = bootstrap_interval(data, level=BOUND_LEVEL)
+        return None if interval is None else interval.low
+
+    @cached_property
+    def truncation(self) -> Beside | None:
+        """Truncation at the same saving, interpolated."""
+        return self._beside("matched_reach")
+
+    @cached_property
+    def oracle(self) -> Beside | None:
+        """The most that any choice of whole messages could reach with the same tokens."""
+        return self._beside("oracle_reach")
+
+    def values(self) -> list[tuple[str, float]]:
+        return [(name_of(key), float(value)) for key, value in self.each["reach"].items()]
+
+    def within(self, clusters: Iterable[str]) -> "Candidate":
+        """Return the same setting on some sessions."""
+        mine = set(clusters)
+        each = self.each[self.each["cluster"].isin(mine)]
+        costs = self.costs[self.costs["cluster"].isin(mine)]
+        return replace(
+            self,
+            cost=float(costs["cost"].sum()),
+            cost_before=float(costs["before"].sum()),
+            each=each,
+            costs=costs,
+        )
+
+    def _beside(self, column: str) -> Beside | None:
+        known = self.each[["reach", column]].dropna()
+        if known.empty:
+            return None
+        return Beside(float(known["reach"].mean()), float(known[column].mean()), len(known))
+
+
+def unit_of(rows: pd.DataFrame) -> Unit:
+    priced = rows.loc[rows["scored"], list(COST_COLUMNS["usd"])]
+    return "usd" if len(priced) and bool(priced.notna().all().all()) else "tokens"
+
+
+def fault_of(group: pd.DataFrame, n_transcripts: int) -> str | None:
+    """Return why a setting cannot be recommended."""
+    failed = group.loc[~group["scored"], "key"].nunique()
+    missing = n_transcripts - group["key"].nunique()
+    if failed or missing:
+        return f"failed or was not run on {plural(failed + missing, 'transcript')}"
+    broken = group[group["violations"] > 0]
+    if len(broken):
+        rules = sorted({rule for found in broken["violated"] for rule in found})
+        return f"broke {listed(rules, 3)} on {plural(broken['key'].nunique(), 'transcript')}"
+    saving = saving_of(group)
+    if saving is None or saving < ENGAGED_FRACTION:
+        return "saved less than 1 % of the input tokens"
+    return None
+
+
+def candidate_of(label: str, group: pd.DataFrame, unit: Unit) -> Candidate:
+    before, after = COST_COLUMNS[unit]
+    by_key = group.groupby("key", sort=False)
+    numbers = ["reach", "matched_reach", "oracle_reach", before, after]
+    means = by_key[numbers].mean()
+    means["cluster"] = by_key["cluster"].first().astype(str)
+    costs = means[[after, before, "cluster"]].rename(columns={after: "cost", before: "before"})
+    first = group.iloc[0]
+    resolved, varying = _resolved(list(group["resolved"]))
+    return Candidate(
+        label,
+        str(first["strategy"]),
+        dict(first["parameters"]),
+        resolved,
+        varying,
+        float(costs["cost"].sum()),
+        float(costs["before"].sum()),
+        saving_of(group) or 0.0,
+        means.loc[means["reach"].notna(), ["reach", "matched_reach", "oracle_reach", "cluster"]],
+        costs,
+    )
+
+
+def _resolved(
+    found: Sequence[Mapping[str, Any]],
+) -> tuple[dict[str, Any], dict[str, tuple[float, float]]]:
+    """Return one value per parameter, and the range of those that differ."""
+    values, varying = dict(found[0]), {}
+    for name in values:
+        given = [each.get(name) for each in found]
+        numbers = sorted(item for item in given if isinstance(item, int | float))
+        if len(numbers) == len(given) and numbers[0] != numbers[-1]:
+            values[name] = numbers[len(numbers) // 2]
+            varying[name] = (numbers[0], numbers[-1])
+    return values, varying

@@ -1,0 +1,184 @@
+"""Which setting of a run to use: the cheapest that reaches enough, and how far that can be trusted.
+
+Provenances are never pooled. What a setting costs and reaches is `reports.candidates`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from evals.stats import MIN_CLUSTERS, TIE
+from reports.candidates import Candidate, Unit, candidate_of, fault_of, unit_of
+from reports.confirm import Confirmation, confirm, halves
+from reports.frames import Run
+
+DEFAULT_MIN_REACH: Final = 0.9
+"""This project's default: nine of ten needs over long gaps. Set what your agent needs."""
+DEFAULT_MARGIN: Final = 0.05
+"""How far below the wanted reach still counts as reaching it, on the half that confirms."""
+NEAR_FRACTION: Final = 0.01
+"""Settings that differ by at most this in cost (relative) and in reach are near-equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    label: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """What to choose on the transcripts of one provenance."""
+
+    provenance: str
+    unit: Unit
+    min_reach: float
+    n_transcripts: int
+    n_with_needs: int
+    n_clusters: int
+    """Sessions with needs; below `MIN_CLUSTERS` nothing is claimed about others."""
+    cost_before: float
+    chosen: Candidate | None
+    nearest: Candidate | None
+    """Where none reaches enough: the one that comes closest."""
+    pareto: tuple[tuple[Candidate, ...], ...]
+    """By rising cost; those equal in cost and reach stand together."""
+    near: tuple[Candidate, ...]
+    """Near-equal to the chosen one, which is among them."""
+    confirmation: Confirmation | None
+    """None below twice `MIN_CLUSTERS` sessions: no half would carry a claim."""
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def allows_claims(self) -> bool:
+        return self.n_clusters >= MIN_CLUSTERS
+
+
+def recommend(
+    run: Run, *, min_reach: float = DEFAULT_MIN_REACH, margin: float = DEFAULT_MARGIN
+) -> tuple[Recommendation, ...]:
+    """Recommend a setting for each provenance of a run.
+
+    Args:
+        run: With one row per transcript and setting.
+        min_reach: Share of needs over long gaps that must stay reachable.
+        margin: Of the non-inferiority test on the confirming half.
+    """
+    found = (_of_provenance(run, name, min_reach, margin) for name in run.provenances)
+    return tuple(each for each in found if each is not None)
+
+
+def pareto_set(candidates: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], ...]:
+    """Return those that no other beats in cost or reach without losing in the other."""
+    ordered = sorted(candidates, key=lambda each: (each.cost, -each.reach, each.label))
+    front: list[list[Candidate]] = []
+    for each in ordered:
+        if not front:
+            front.append([each])
+            continue
+        last = front[-1][0]
+        if _is_same(each, last):
+            front[-1].append(each)
+        elif each.reach > last.reach + TIE:
+            front.append([each])
+    return tuple(map(tuple, front))
+
+
+def cheapest(candidates: Sequence[Candidate], min_reach: float) -> Candidate | None:
+    """Return the cheapest that reaches enough.
+
+    From `MIN_CLUSTERS` sessions on its 95 % lower bound must; below, its worst transcript.
+    """
+    for each in sorted(candidates, key=lambda each: (each.cost, -each.reach, each.label)):
+        if each.reach + TIE >= min_reach and _guaranteed(each) + TIE >= min_reach:
+            return each
+    return None
+
+
+def near_equal(chosen: Candidate, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Return those that differ from one by at most `NEAR_FRACTION` in cost and in reach."""
+    limit = NEAR_FRACTION + TIE
+    return tuple(
+        each
+        for each in sorted(candidates, key=lambda each: (each.cost, each.label))
+        if abs(each.cost - chosen.cost) <= limit * chosen.cost
+        and abs(each.reach - chosen.reach) <= limit
+    )
+
+
+def _guaranteed(candidate: Candidate) -> float:
+    lower = candidate.lower
+    return candidate.worst[1] if lower is None else lower
+
+
+def _is_same(each: Candidate, other: Candidate) -> bool:
+    close = abs(each.cost - other.cost) <= TIE * max(1.0, abs(other.cost))
+    return close and abs(each.reach - other.reach) <= TIE
+
+
+def _of_provenance(
+    run: Run, provenance: str, min_reach: float, margin: float
+) -> Recommendation | None:
+    rows = run.rows[(run.rows["provenance"] == provenance) & ~run.rows["is_control"]]
+    if rows.empty:
+        return None
+    unit = unit_of(rows)
+    keys = list(dict.fromkeys(rows["key"]))
+    with_needs = rows.loc[rows["needs"] > 0]
+    candidates: list[Candidate] = []
+    left_out: list[LeftOut] = []
+    for label, group in rows.groupby("label", sort=False):
+        reason = fault_of(group, len(keys))
+        if reason is None:
+            candidates.append(candidate_of(str(label), group, unit))
+        else:
+            left_out.append(LeftOut(str(label), reason))
+    before = candidates[0].cost_before if candidates else 0.0
+    usable = [each for each in candidates if each.n]
+    chosen, confirmation = _choose(usable, min_reach, margin)
+    closest = max(usable, key=lambda each: (_guaranteed(each), -each.cost), default=None)
+    return Recommendation(
+        provenance,
+        unit,
+        min_reach,
+        len(keys),
+        int(with_needs["key"].nunique()),
+        int(with_needs["cluster"].nunique()),
+        before,
+        chosen,
+        closest if chosen is None else None,
+        pareto_set(usable),
+        near_equal(chosen, usable) if chosen is not None else (),
+        confirmation,
+        tuple(left_out),
+    )
+
+
+def _choose(
+    candidates: Sequence[Candidate], min_reach: float, margin: float
+) -> tuple[Candidate | None, Confirmation | None]:
+    """Choose on all sessions, or on one half and confirm on the other where they are enough."""
+    clusters = sorted({str(name) for each in candidates for name in each.each["cluster"]})
+    if len(clusters) < 2 * MIN_CLUSTERS:
+        return cheapest(candidates, min_reach), None
+    discovery, held_out = halves(clusters)
+    tried = [each.within(discovery) for each in candidates]
+    first = cheapest(tried, min_reach)
+    if first is None:
+        return None, Confirmation(len(discovery), len(held_out), margin, ())
+    family = [each for each in near_equal(first, tried) if _reaches(each, min_reach)]
+    family_labels = [each.label for each in family]
+    of_label = {each.label: each for each in candidates}
+    found = confirm(
+        {label: of_label[label].within(held_out).each for label in family_labels},
+        min_reach,
+        margin,
+        n_discovery=len(discovery),
+        n_held_out=len(held_out),
+    )
+    confirmed = [each.label for each in found.tests if each.is_confirmed]
+    return of_label[confirmed[0] if confirmed else first.label], found
+
+
+def _reaches(candidate: Candidate, min_reach: float) -> bool:
+    return _guaranteed(candidate) + TIE >= min_reach
