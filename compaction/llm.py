@@ -159,6 +159,9 @@ class OpenAIChat:
                 answer = self._endpoint(self._clients["sync"]).create(**body)
             except OpenAIError as error:
                 self._leave_out(body, error)
+            except ValueError as error:  # the client leaves it at that
+                text = f"model {self.name!r}: the answer is no JSON ({error})"
+                raise ModelError(text) from error
             else:
                 return self._reply(answer, started)
 
@@ -177,6 +180,9 @@ class OpenAIChat:
                         answer = await self._endpoint(client).create(**body)
             except OpenAIError as error:
                 self._leave_out(body, error)
+            except ValueError as error:  # the client leaves it at that
+                text = f"model {self.name!r}: the answer is no JSON ({error})"
+                raise ModelError(text) from error
             else:
                 return self._reply(answer, started)
 
