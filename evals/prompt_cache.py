@@ -4,7 +4,7 @@ A message that changed anywhere is not matched at all, although a provider that 
 still read its beginning. Work per request is near-constant in what changed since the last one.
 """
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -77,6 +77,8 @@ class _Line:
     last_used: float | None = None
     shared: int = 0
     """Leading messages that it has in common with the open line."""
+    own_from: int = 0
+    """Marks before this position are those of the line that it left."""
 
 
 class PromptCache:
@@ -118,9 +120,12 @@ class PromptCache:
         could_read = 0.0
         if self._is_alive(last, asked_at):
             could_read = cached_length(self._rule, scale.size(last.marks[-1].counted_tokens))
-        line, common = self._nearest_line(entries, kept)
+        line, common = self._nearest_line(entries, kept, asked_at)
         is_alive = self._is_alive(line, asked_at)
         marks = self._marks_up_to(common, line, entries, is_alive=is_alive)
+        if kept < len(last.entries) or line is not last:
+            last.shared = kept
+            self._take_over(marks, line, asked_at)
         hit = self._readable(marks, entries) if is_alive else None
         read = cached_length(self._rule, scale.size(hit.counted_tokens)) if hit else 0.0
         if self._rule.reads == "units" and common < min(len(line.entries), len(entries)):
@@ -129,7 +134,7 @@ class PromptCache:
         self._store(marks, entries, tokens, scale)
         if time is None:
             time = line.last_used
-        self._replace(line, kept, _Line(entries, marks, answer, time))
+        self._replace(line, kept, _Line(entries, marks, answer, time, own_from=common))
         split = split_of(self._rule, tokens, min(read, held, tokens))
         return Sent(split, kept, min(could_read, held))
 
@@ -140,8 +145,8 @@ class PromptCache:
             return True
         return time - line.last_used <= self._rule.ttl_seconds
 
-    def _nearest_line(self, entries: Entries, kept: int) -> tuple[_Line, int]:
-        """Return the line with the longest common beginning, and how many messages that is.
+    def _nearest_line(self, entries: Entries, kept: int, time: float | None) -> tuple[_Line, int]:
+        """Return the living line with the longest common beginning, and how many messages that is.
 
         An earlier line was left at a message; only if this view leaves the open line right there
         can it have more in common with the earlier one.
@@ -152,15 +157,16 @@ class PromptCache:
                 line.shared = min(line.shared, kept)
                 continue
             line.shared = common_messages(line.entries, entries, kept)
-            if line.shared > common:
+            if line.shared > common and self._is_alive(line, time):
                 nearest, common = line, line.shared
         return nearest, common
 
     def _replace(self, line: _Line, kept: int, new: _Line) -> None:
         """Open a line; the one that was open is remembered if it was left."""
         if kept < len(self._open.entries):
-            self._open.shared = kept
             self._earlier.append(self._open)
+        elif line is self._open:
+            new.own_from = line.own_from
         if line.shared == len(line.entries) and line in self._earlier:
             self._earlier.remove(line)
         self._open = new
@@ -183,6 +189,26 @@ class PromptCache:
         if is_answer:
             self._extend(marks, entries, common + 1, is_stored=True)
         return marks
+
+    def _take_over(self, marks: list[_Mark], line: _Line, time: float | None) -> None:
+        """Add what other living lines have stored of the beginning that the view shares with them.
+
+        What they have from before they left another line, that one has too.
+        """
+        known = {mark.position: at for at, mark in enumerate(marks)}
+        for other in (self._open, *self._earlier):
+            if other is line or not self._is_alive(other, time):
+                continue
+            for mark in reversed(other.marks):
+                if mark.position < other.own_from:
+                    break
+                if mark.position > other.shared or not mark.is_stored:
+                    continue
+                if mark.position in known:
+                    marks[known[mark.position]] = mark
+                else:
+                    insort(marks, mark)
+                    known = {each.position: at for at, each in enumerate(marks)}
 
     def _extend(
         self, marks: list[_Mark], entries: Entries, position: int, *, is_stored: bool
