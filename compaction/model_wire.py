@@ -21,6 +21,9 @@ Api = Literal["chat", "responses"]
 REFUSABLE: Final = ("max_completion_tokens", "temperature", "seed", "response_format", "text")
 """Parameters that some models reject. Without the first one `max_tokens`, its older name, is
 sent."""
+FIRST_SEED: Final = 1
+"""The only seed that may be left out: without theirs, later replicates would be the same request,
+and a recorded answer to the first would be taken for one to each."""
 LEAST_RESPONSES_TOKENS: Final = 16
 """The Responses API refuses a lower limit."""
 _REFUSALS: Final = (
@@ -61,7 +64,16 @@ def request_body(
         temperature: None sends none.
         api: Which of the two.
         refused: Parameters that this endpoint rejected before.
+
+    Raises:
+        ModelError: a replicate needs a seed, and the endpoint takes none.
     """
+    takes_seed = api == "chat" and "seed" not in refused
+    if not takes_seed and call.seed is not None and call.seed > FIRST_SEED:
+        raise ModelError(
+            f"model {model!r}: the endpoint takes no seed, so replicates cannot be told apart; "
+            "ask for one only"
+        )
     make = _chat_body if api == "chat" else _responses_body
     body = {key: value for key, value in make(call, temperature).items() if value is not None}
     if "max_completion_tokens" in refused and "max_completion_tokens" in body:

@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Any
 
 from compaction.messages import Json, Messages
+from compaction.model_wire import FIRST_SEED
 from evals.answers import RecordedChat
 from evals.fates import FateTracker
 from evals.next_action import (
-    FIRST_SEED,
     SECOND_SEED,
     Action,
     action_call,

@@ -8,6 +8,7 @@ question and parameters, so that nothing else can invalidate an answer, or keep 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
@@ -43,20 +44,23 @@ def bodies(call: ModelCall, endpoint: Endpoint) -> Iterator[dict[str, Any]]:
 
     Endpoints that reject a parameter are asked again without it (`compaction.model_wire`).
     """
-
-    def body(*refused: str) -> dict[str, Any]:
-        return request_body(
-            call,
-            model=endpoint.model,
-            temperature=endpoint.temperature,
-            api=endpoint.api,
-            refused=refused,
-        )
-
-    droppable = [key for key in REFUSABLE if key in body()]
+    droppable: list[str] = []
+    with suppress(ModelError):
+        droppable = [key for key in REFUSABLE if key in _body(call, endpoint)]
     for count in range(len(droppable) + 1):
         for refused in combinations(droppable, count):
-            yield body(*refused)
+            with suppress(ModelError):
+                yield _body(call, endpoint, refused)
+
+
+def _body(call: ModelCall, endpoint: Endpoint, refused: Sequence[str] = ()) -> dict[str, Any]:
+    return request_body(
+        call,
+        model=endpoint.model,
+        temperature=endpoint.temperature,
+        api=endpoint.api,
+        refused=refused,
+    )
 
 
 @dataclass
@@ -76,8 +80,12 @@ def digest_of_body(body: Mapping[str, Any]) -> str:
 
 
 def request_digest(call: ModelCall, endpoint: Endpoint) -> str:
-    """Return the digest of a call as it is first tried: its name in caches and in the report."""
-    return digest_of_body(next(bodies(call, endpoint)))
+    """Return the digest of a call as it is first tried: its name in caches and in the report.
+
+    Raises:
+        ModelError: a replicate that this endpoint cannot tell apart.
+    """
+    return digest_of_body(_body(call, endpoint))
 
 
 class RecordedChat:

@@ -13,6 +13,7 @@ from typing import Final
 
 from compaction.llm import ModelCall
 from compaction.messages import Json, Message, Messages, canonical_json
+from compaction.model_wire import FIRST_SEED
 from compaction.prompts import escape, render_conversation
 from evals.boundaries import Boundary
 from evals.prepare import PreparedRequest
@@ -21,8 +22,7 @@ ACTION_PURPOSE: Final = "next action"
 ACTION_TEMPERATURE: Final = 0.3
 """Low, not 0: an endpoint that gives the same answer to the same request would make A/A say that
 the model never wavers, and every change of the prompt look like a loss."""
-FIRST_SEED: Final = 1
-SECOND_SEED: Final = 2
+SECOND_SEED: Final = FIRST_SEED + 1
 """Of the second proposal from the full history, the A of A/A."""
 MAX_ACTION_TOKENS: Final = 80
 MAX_SAMPLES: Final = 3

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from compaction.llm import ModelCall
 from compaction.messages import Message, Messages
+from compaction.model_wire import FIRST_SEED
 from compaction.prompts import render_conversation
 from evals.boundaries import Boundary
 from evals.prepare import Prepared
@@ -68,7 +69,7 @@ def probe_call(view: Messages, question: str, *, replicate: int = 0) -> ModelCal
         ),
         purpose=PROBE_PURPOSE,
         max_output_tokens=MAX_ANSWER_TOKENS,
-        seed=replicate or None,
+        seed=FIRST_SEED + replicate if replicate else None,
     )
 
 

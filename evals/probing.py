@@ -12,13 +12,13 @@ from typing import Final, Literal, NamedTuple, Protocol
 
 from compaction.llm import ChatModel, ModelCall, ModelReply, OpenAIChat
 from compaction.messages import Messages
+from compaction.model_wire import FIRST_SEED
 from evals.answers import TEMPERATURE
 from evals.boundaries import Boundary, boundary_of
 from evals.grading import grade, judge_call
 from evals.loading import bundled_files, load, survey
 from evals.next_action import (
     ACTION_TEMPERATURE,
-    FIRST_SEED,
     SECOND_SEED,
     action_call,
     sampled_requests,

@@ -1,5 +1,6 @@
 """Request bodies and replies of both APIs, without a network."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import openai
@@ -62,15 +63,23 @@ def test_a_chat_body_holds_what_was_asked_and_nothing_that_was_not():
 
 def test_refused_parameters_are_left_out_and_the_limit_takes_its_older_name():
     refused = ("temperature", "max_completion_tokens", "response_format", "seed")
+    first = replace(CALL, seed=1)
 
-    body = request_body(CALL, model="m", temperature=0.5, refused=refused)
+    body = request_body(first, model="m", temperature=0.5, refused=refused)
 
     assert set(body) == {"model", "messages", "max_tokens"}
     assert body["max_tokens"] == 20
 
 
+def test_a_replicate_that_would_be_the_same_request_as_the_first_is_an_error():
+    with pytest.raises(ModelError, match="takes no seed"):
+        request_body(CALL, model="m", temperature=0.0, refused=("seed",))
+
+
 def test_a_responses_body_splits_calls_and_results_into_items():
-    body = request_body(CALL, model="m", temperature=0.0, api="responses")
+    first = replace(CALL, seed=1)
+
+    body = request_body(first, model="m", temperature=0.0, api="responses")
 
     assert body["input"] == [
         {"role": "system", "content": "Be brief."},

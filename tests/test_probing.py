@@ -1,0 +1,186 @@
+"""Recording answers of an endpoint, going on with it, and grading them offline in a run."""
+
+import shutil
+
+import pytest
+
+from compaction.errors import ModelError
+from evals.answers import UnrecordedError
+from evals.cells import Plan
+from evals.loading import survey
+from evals.probing import ProbeRequest, outlook, record
+from evals.recordings import ACTIONS, PROBES, SUMMARIES, recorded_models
+from evals.results import RunFolder
+from evals.scripted_answers import Fault
+from evals.scripted_endpoint import serve_script
+from evals.settings import Setting
+from evals.spending import BudgetError
+from evals.sweep import run_plan
+from tests.probe_cases import MODEL, answers_in, reader_that_reads, write_dataset
+
+AT = {"at_tokens": "50%"}
+PLAIN = Setting("summary_once", {"prompt": "plain", **AT})
+XUN = Setting("summary_once", {"prompt": "xun", **AT})
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A dataset about which an endpoint was asked everything, and what it was sent."""
+    folder = tmp_path_factory.mktemp("probing") / "relay"
+    folder.mkdir()
+    cassette = write_dataset(folder)
+    with serve_script(reader_that_reads, model=MODEL) as endpoint:
+        asked = request(cassette, endpoint)
+        done = record(asked, lambda _: None)
+        bodies = list(endpoint.requests)
+    return cassette, done, bodies
+
+
+@pytest.fixture
+def dataset(recorded, tmp_path):
+    """A copy of it that a test may change."""
+    shutil.copytree(recorded[0].parent, tmp_path / "relay")
+    return tmp_path / "relay" / "cassette.json"
+
+
+def request(cassette, endpoint, **changes):
+    base_url = endpoint if isinstance(endpoint, str) else endpoint.base_url
+    return ProbeRequest(
+        model=MODEL, base_url=base_url, paths=(cassette,), settings=(PLAIN,), **changes
+    )
+
+
+def rows_of(cassette, folder, *settings, with_probes=True):
+    plan = Plan(settings=settings, with_probes=with_probes)
+    run = RunFolder(folder)
+    run.create()
+    rows = []
+    run_plan(plan, survey([cassette]).locations, run, jobs=1, progress=rows.append)
+    return rows
+
+
+def test_each_question_is_asked_once_in_each_condition(recorded):
+    cassette, done, bodies = recorded
+    folder = cassette.parent / "models" / MODEL
+
+    # One summary. Two facts are stated before the boundary: each asked without context, over the
+    # full history and over the summary. Requests 2 and 3 of the three that call tools follow: two
+    # proposals each from the full history, one each from the compacted one.
+    counts = [answers_in(folder / file) for file in (SUMMARIES, PROBES, ACTIONS)]
+    assert counts[:2] == [1, 6]
+    assert sum(counts) == done.asked == len(bodies)
+    assert recorded_models(cassette.parent / "models") == [MODEL]
+    assert done.spent_usd == 0.0
+
+
+def test_what_was_recorded_is_never_asked_again(dataset):
+    with serve_script([], model=MODEL) as endpoint:
+        done = record(request(dataset, endpoint), lambda _: None)
+
+        assert endpoint.requests == []
+    assert done.asked == 0
+
+
+def test_a_recording_goes_on_where_it_was_interrupted(tmp_path, recorded):
+    folder = tmp_path / "relay"
+    folder.mkdir()
+    for name in ("cassette.json", "facts.json"):
+        shutil.copy(recorded[0].with_name(name), folder / name)
+    cassette = folder / "cassette.json"
+    answered = []
+
+    def say(body):
+        if len(answered) == 4:
+            answered.append(None)
+            return Fault("status", status=400)
+        answered.append(body)
+        return reader_that_reads(body)
+
+    with serve_script(say, model=MODEL) as endpoint:
+        with pytest.raises(ModelError, match="400"):
+            record(request(cassette, endpoint), lambda _: None)
+        kept = answers_in(folder / "models" / MODEL / PROBES)
+        done = record(request(cassette, endpoint), lambda _: None)
+
+    assert kept == 4
+    assert done.asked == recorded[1].asked - 4
+
+
+def test_a_dry_run_counts_what_is_missing_and_sends_nothing(recorded, dataset, tmp_path):
+    nowhere = "http://127.0.0.1:9/v1"
+    missing = outlook(request(dataset, nowhere, replicates=2))
+    everything = outlook(request(dataset, nowhere))
+
+    assert everything.estimate.calls.total() == 0
+    # Two questions in three conditions, once more each; 40 tokens of answer at most.
+    assert missing.estimate.calls == {"probe answer": 6}
+    assert missing.estimate.output_tokens == 6 * 40
+    assert missing.usd == 0.0
+    assert "on this machine" in missing.text()
+
+
+def test_a_limit_stops_before_the_call_that_could_exceed_it(tmp_path, recorded):
+    folder = tmp_path / "relay"
+    folder.mkdir()
+    for name in ("cassette.json", "facts.json"):
+        shutil.copy(recorded[0].with_name(name), folder / name)
+    from evals.caching import rule_for
+    from evals.prices import PriceVector, Rates
+
+    rule = rule_for("gpt-4o", has_read_price=True, keeps_an_hour=False)
+    dear = PriceVector(MODEL, Rates(1_000_000.0, 0.0, 0.0, 0.0), rule)
+    with serve_script(reader_that_reads, model=MODEL) as endpoint:
+        asked = request(folder / "cassette.json", endpoint, price=dear, max_cost_usd=500.0)
+        with pytest.raises(BudgetError, match="--max-cost 500 reached"):
+            record(asked, lambda _: None)
+
+        # A dollar a token: the questions without context fit, the whole history does not.
+        assert 0 < len(endpoint.requests) < recorded[1].asked
+
+
+def test_a_run_grades_recorded_answers_without_an_endpoint(dataset, tmp_path):
+    identity, summary = rows_of(dataset, tmp_path / "run", Setting("identity"), PLAIN)
+
+    assert (identity.status, summary.status) == ("ok", "ok")
+    assert identity.probe_right_fraction == 1.0
+    assert identity.probe_effect_retained == 1.0
+    # The summary keeps the ticket and not the port, and the reader invents nothing.
+    assert summary.probe_reader == MODEL
+    assert (summary.probes, summary.probes_counted, summary.probes_unrecorded) == (2, 2, 0)
+    assert summary.probe_right_fraction == 0.5
+    assert (summary.probe_unknown_fraction, summary.probe_wrong_fraction) == (0.5, 0.0)
+    assert summary.probe_guessed_fraction == 0.0
+    assert summary.model_calls == 1
+    assert summary.own_seconds > 0
+    assert summary.actions_asked > 0
+
+
+def test_a_summary_that_was_not_recorded_is_a_row_of_its_own_status(dataset, tmp_path):
+    rows = rows_of(dataset, tmp_path / "run", XUN, PLAIN, with_probes=False)
+
+    assert [row.status for row in rows] == ["unrecorded", "ok"]
+    assert "compaction-evals probe" in rows[0].error
+    assert str(dataset) in rows[0].error
+    assert rows[0].saving_fraction is None
+
+
+def test_a_new_recording_makes_a_new_cell(dataset, tmp_path):
+    before = rows_of(dataset, tmp_path / "run", PLAIN, with_probes=False)[0]
+    path = dataset.parent / "models" / MODEL / SUMMARIES
+    path.write_text(path.read_text("ascii").replace("Repair the relay", "Mend the relay"), "ascii")
+
+    after = rows_of(dataset, tmp_path / "run", PLAIN, with_probes=False)[0]
+
+    assert before.cell_id != after.cell_id
+
+
+def test_a_view_nobody_asked_about_has_no_score(dataset, tmp_path):
+    row = rows_of(dataset, tmp_path / "run", Setting("drop_all"))[0]
+
+    assert row.status == "ok"
+    assert (row.probes_unrecorded, row.probes_counted) == (2, 0)
+    assert row.probe_right_fraction is None
+
+
+def test_an_unrecorded_error_is_no_model_error():
+    assert not issubclass(UnrecordedError, ModelError)
