@@ -29,6 +29,7 @@ ALLOWED_PLACES = {
         "evals.checking",
         "evals.commands.",
         "evals.doctor",
+        "evals.explain_text",
         "evals.listing",
         "evals.run_verdict",
         "evals.running",
