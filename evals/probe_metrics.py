@@ -67,6 +67,15 @@ PROBE_METRICS: Final = (
         "context is good for, 0 is no better than no context, below 0 is worse.",
     ),
     Metric(
+        "probe_variance_answers",
+        "Variance of answers",
+        "squared share",
+        "lower",
+        "Of right (1) or not (0) between replicates of one question over one view, by the method "
+        "of moments; `probe_variance_questions` is the part between questions. Only where each "
+        "question was asked several times.",
+    ),
+    Metric(
         "judge_kappa",
         "Judge's kappa",
         "Cohen's kappa",

@@ -164,6 +164,11 @@ class Row:
     probe_guessed_fraction: float | None = None
     """Answered right without any context."""
     probe_effect_retained: float | None = None
+    probe_replicates: int | None = None
+    """How often each counted question was asked over the view, at least."""
+    probe_variance_questions: float | None = None
+    probe_variance_answers: float | None = None
+    """Of right (1) or not (0), between questions and between replicates of one."""
     judge_pairs: int | None = None
     judge_kappa: float | None = None
     action_model: str | None = None
