@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from compaction.errors import CompactionError
 from compaction.extractive import ExtractiveModel
 from compaction.llm import ChatModel, ModelCall, ModelReply
-from compaction.tokens import TiktokenCounter
+from compaction.tokens import TOKENS_PER_REQUEST, TiktokenCounter
 from evals.answers import RecordedChat, request_digest
 from evals.price_list import list_price
 from evals.prices import PriceVector, Rates
@@ -19,7 +19,6 @@ from evals.prices import PriceVector, Rates
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 FREE: Final = Rates(0.0, 0.0, 0.0, 0.0)
 MILLION: Final = 1_000_000
-TOKENS_PER_MESSAGE: Final = 4
 SUMMARY: Final = "summary"
 
 
@@ -57,8 +56,8 @@ def tariff_of(model: str, base_url: str | None, given: PriceVector | None = None
 
 def most_tokens(call: ModelCall, counter: TiktokenCounter) -> tuple[int, int]:
     """Return input tokens as counted, and the most that the reply may have."""
-    framing = TOKENS_PER_MESSAGE * len(call.messages)
-    return sum(map(counter.count, call.messages)) + framing, call.max_output_tokens or 0
+    counted = sum(map(counter.count, call.messages)) + TOKENS_PER_REQUEST
+    return counted, call.max_output_tokens or 0
 
 
 class Purse:

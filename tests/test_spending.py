@@ -17,8 +17,8 @@ def reply(tokens_in, tokens_out, seconds=0.0):
 
 
 def test_the_most_that_a_call_can_cost_is_held_against_the_limit_and_what_it_cost_is_paid():
-    # "hello" is 1 token, and 4 a message (3 of the counter's and 1 of ours may differ): the most
-    # is its input and 10 of output; 7 are paid.
+    # At most 17: 4 for the message, 3 for the request, 10 of output. 7 are paid: 7 + 17 is within
+    # the limit, 14 + 17 is not.
     chat = LimitedChat(ScriptedChat([reply(5, 2), reply(5, 2)]), DOLLAR_A_TOKEN, 30.0)
 
     chat.complete(CALL)
