@@ -152,6 +152,7 @@ def ended(monkeypatch, *arguments):
     return stop.value.code
 
 
+@pytest.mark.slow
 def test_the_command_explains_a_cell_of_a_run(tmp_path, monkeypatch, capsys):
     data, out = write_chats(tmp_path / "data", 2), tmp_path / "run"
     flags = ("--strategy", "xun", "--set", "token_threshold=50%", "--no-controls")
