@@ -31,8 +31,23 @@ JUDGED: Final = (
     "undeclared",
     "mentioned",
     "facts_removed",
+    "regret",
+    "constraints_kept_fraction",
+    "obligations_kept_fraction",
+    "files_lost_fraction",
+    "files_stale_fraction",
+    "unsupported_fraction",
 )
 """What says something of a setting only on transcripts where it saved something."""
+DOLLARS: Final = (
+    "cost_before_usd",
+    "cost_after_usd",
+    "saved_usd",
+    "net_saved_usd_p50",
+    "net_saved_usd_p100",
+    "own_calls_usd",
+)
+"""Missing where a transcript has no price."""
 SUMS: Final = (
     "requests",
     "input_tokens_before",
@@ -47,10 +62,29 @@ SUMS: Final = (
     "compactions_failed",
     "model_calls",
     "violations",
+    "constraints",
+    "obligations",
+    "files",
+    "drifted_pairs",
+    "obligations_ticked",
+    "cache_breaks",
+    "rewritten_tokens",
+    *DOLLARS,
 )
 MEANS: Final = (
     *FIDELITY,
     *SUMS,
+    "saved_usd_fraction",
+    "cache_hit_fraction",
+    "cache_hit_fraction_before",
+    "oracle_reach",
+    "regret",
+    "dead_token_fraction",
+    "constraints_kept_fraction",
+    "obligations_kept_fraction",
+    "files_lost_fraction",
+    "files_stale_fraction",
+    "unsupported_fraction",
     "saving_fraction",
     "peak_tokens_before",
     "peak_tokens_after",
@@ -65,6 +99,9 @@ ESTIMATES: Final = (
     "facts_kept_fraction",
     "compared_reach",
     "reach_difference",
+    "saved_usd_fraction",
+    "regret",
+    "constraints_kept_fraction",
 )
 
 
@@ -195,7 +232,7 @@ def _counts(group: pd.DataFrame) -> dict[str, Any]:
         "strategy": first["strategy"],
         "is_control": bool(first["is_control"]),
         "total": group["key"].nunique(),
-        "errors": int((~group["scored"]).sum()),
+        "errors": int((group["status"] == "error").sum()),
     }
 
 
