@@ -204,6 +204,8 @@ def _json_or_text(value: str) -> Any:
 def _plain(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         return sorted(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
     return (
         value
         if isinstance(value, (str, int, float, bool, list, tuple, type(None)))

@@ -1,9 +1,11 @@
+import json
 from pathlib import Path
 
 import pytest
 
 from compaction.errors import StrategyError
 from compaction.messages import Message
+from compaction.registry import make_strategy
 from compaction.strategy import parameters_of
 from evals.controls import CONTROLS, RandomDrop, Truncate
 from evals.oracle_control import USES_THE_FUTURE
@@ -118,7 +120,10 @@ def test_a_number_is_taken_as_it_is():
 
 REFUSED = [
     (Setting("truncat"), "unknown strategy 'truncat' (did you mean 'truncate'?); known: "),
-    (Setting("nothing like it"), "unknown strategy 'nothing like it'; known: drop_all, identity"),
+    (
+        Setting("nothing like it"),
+        "unknown strategy 'nothing like it'; known: anthropic_clear_tool_uses, ",
+    ),
     (
         Setting("truncate", {"keep_token": "5"}),
         "truncate has no parameter 'keep_token' (did you mean 'keep_tokens'?); known: keep_tokens",
@@ -173,3 +178,13 @@ def test_resolved_parameters_are_every_parameter_with_its_value():
     assert resolved_parameters(Truncate(keep_tokens=7)) == {"keep_tokens": 7}
     assert resolved_parameters(RandomDrop()) == {"drop_fraction": 0.5, "seed": 0}
     assert resolved_parameters(bind(Setting("identity"), PREPARED)) == {}
+
+
+def test_resolved_parameters_that_are_values_themselves_are_json_that_makes_them_again():
+    given = {"guard": '{"reject_grown": false}', "prompt": '{"sections": ["## All"]}'}
+    strategy = bind(Setting("summarize", given), PREPARED)
+
+    resolved = json.loads(json.dumps(resolved_parameters(strategy)))
+
+    assert resolved["guard"]["reject_grown"] is False
+    assert make_strategy("summarize", resolved) == strategy

@@ -1,0 +1,364 @@
+"""Recommendations on runs written by hand, with numbers that can be worked out."""
+
+import json
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evals.cli import main
+from reports import recommend_text
+from reports.candidates import Candidate
+from reports.frames import load
+from reports.recommend import near_equal, pareto_set, recommend
+from tests.reports_cases import failed, row, write_run
+
+
+def setting(k):
+    return f"clear_tool_results(keep_last_results={k})"
+
+
+def rows_of(label, cells, **columns):
+    """Return a row per transcript; a cell is (saving, reach)."""
+    k = label.partition("=")[2].rstrip(")")
+    given = {
+        "parameters": {"keep_last_results": k},
+        "resolved": {"keep_last_results": int(k), "trigger_tokens": None},
+        "needs": 4,
+        **columns,
+    }
+    return [
+        row(name, label, saving=saving, reach=reach, **given)
+        for name, (saving, reach) in cells.items()
+    ]
+
+
+def recommended(tmp_path, rows, **options):
+    return recommend(load(write_run(tmp_path / "run", rows)), **options)
+
+
+FEW = [
+    *rows_of(setting(1), {"a": (0.6, 0.7), "b": (0.6, 1.0)}),
+    *rows_of(setting(3), {"a": (0.4, 0.9), "b": (0.4, 1.0)}),
+    *rows_of(setting(5), {"a": (0.2, 1.0), "b": (0.2, 1.0)}),
+    *rows_of(setting(4), {"a": (0.3, 0.8), "b": (0.3, 0.9)}),
+]
+"""Each transcript has 1,000 tokens; keep 4 costs more and reaches less than keep 3."""
+
+
+def sessions(n, reach):
+    return {f"t{at:02}": (0.5, reach(at)) for at in range(n)}
+
+
+def test_few_sessions_name_the_cheapest_that_reaches_enough_on_its_worst_transcript(tmp_path):
+    (found,) = recommended(tmp_path, FEW, min_reach=0.9)
+
+    assert found.chosen.label == setting(3)
+    assert (found.chosen.cost, found.cost_before) == (pytest.approx(1_200), 2_000)
+    assert found.chosen.worst == ("a", 0.9)
+    assert (found.chosen.lower, found.allows_claims, found.confirmation) == (None, False, None)
+    text = "\n".join(recommend_text.sentences(found))
+    assert "n too small for claims: 2 sessions" in text
+    assert "on every one of these transcripts the cheapest, 1.2 thousand tokens" in text
+    assert "Its reach by transcript, %: a 90.0, b 100.0." in text
+
+
+def test_a_mean_that_is_enough_is_not_enough_if_the_worst_is_not(tmp_path):
+    # Keep 1 has a mean of 0.85 and a worst of 0.7.
+    assert recommended(tmp_path, FEW, min_reach=0.8)[0].chosen.label == setting(3)
+    assert recommended(tmp_path, FEW, min_reach=0.7)[0].chosen.label == setting(1)
+
+
+def test_the_pareto_set_leaves_out_what_another_beats(tmp_path):
+    (found,) = recommended(tmp_path, FEW)
+
+    assert [[item.label for item in group] for group in found.pareto] == [
+        [setting(1)],
+        [setting(3)],
+        [setting(5)],
+    ]
+
+
+def test_ties_stand_together(tmp_path):
+    rows = [*FEW, *rows_of(setting(9), {"a": (0.4, 0.9), "b": (0.4, 1.0)})]
+
+    (found,) = recommended(tmp_path, rows)
+
+    assert [item.label for item in found.pareto[1]] == [setting(3), setting(9)]
+    assert {item.label for item in found.near} == {setting(3), setting(9)}
+    assert recommend_text.ranges_of(found.near) == {"keep_last_results": ["3", "9"]}
+
+
+def test_a_setting_within_one_percent_in_cost_and_reach_is_near_equal(tmp_path):
+    # Keep 3 costs 1,200 tokens: one per cent is 12 together, 6 each.
+    cells = {
+        7: {"a": (0.394, 0.89), "b": (0.394, 1.0)},
+        8: {"a": (0.393, 0.9), "b": (0.393, 1.0)},
+        9: {"a": (0.4, 0.9), "b": (0.4, 0.97)},
+    }
+    rows = [*FEW, *(each for k, cell in cells.items() for each in rows_of(setting(k), cell))]
+
+    (found,) = recommended(tmp_path, rows)
+
+    assert [item.label for item in found.near] == [setting(3), setting(7)]
+
+
+def test_doing_nothing_on_a_transcript_saves_and_loses_nothing_there(tmp_path):
+    rows = rows_of(setting(1), {"a": (0.0, 1.0), "b": (0.6, 0.9)})
+
+    (found,) = recommended(tmp_path, rows, min_reach=0.9)
+
+    assert (found.chosen.cost, found.chosen.reach, found.chosen.n) == (
+        pytest.approx(1_400),
+        pytest.approx(0.95),
+        2,
+    )
+
+
+def test_dollars_decide_if_every_row_has_them(tmp_path):
+    def priced(k, usd):
+        cells = {"a": (0.1 * k, 0.95)}
+        return rows_of(setting(k), cells, cost_before_usd=1.0, cost_after_usd=usd)
+
+    (found,) = recommended(tmp_path / "1", [*priced(1, 0.4), *priced(2, 0.7)])
+    assert (found.unit, found.chosen.label, found.chosen.cost) == ("usd", setting(1), 0.4)
+
+    (found,) = recommended(tmp_path / "2", [*priced(1, 0.4), *priced(2, None)])
+    assert (found.unit, found.chosen.label) == ("tokens", setting(2))
+
+
+def test_a_setting_that_costs_more_than_none_is_said_to(tmp_path):
+    rows = rows_of(setting(1), {"a": (0.3, 1.0)}, cost_before_usd=1.0, cost_after_usd=1.2)
+
+    (found,) = recommended(tmp_path, rows)
+
+    assert recommend_text.DEARER in [*recommend_text.sentences(found)]
+    (cheap,) = recommended(tmp_path / "2", FEW)
+    assert recommend_text.DEARER not in [*recommend_text.sentences(cheap)]
+
+
+def test_what_failed_broke_a_rule_or_did_nothing_is_left_out_with_the_reason(tmp_path):
+    rows = [
+        *rows_of(setting(1), {"a": (0.6, 1.0)}),
+        failed("b", setting(1), "no luck"),
+        *rows_of(setting(2), {"a": (0.6, 1.0)}),
+        *rows_of(setting(3), {"a": (0.6, 1.0), "b": (0.6, 1.0)}, violations=1, violated={"r": 1}),
+        *rows_of(setting(4), {"a": (0.0, 1.0), "b": (0.019, 1.0)}),
+        *rows_of(setting(5), {"a": (0.2, 1.0), "b": (0.2, 1.0)}),
+    ]
+
+    (found,) = recommended(tmp_path, rows)
+
+    assert found.chosen.label == setting(5)
+    assert {each.label: each.reason for each in found.left_out} == {
+        setting(1): "failed or was not run on 1 transcript",
+        setting(2): "failed or was not run on 1 transcript",
+        setting(3): "broke r on 2 transcripts",
+        setting(4): "saved less than 1 % of the input tokens",
+    }
+
+
+def test_provenances_are_never_pooled(tmp_path):
+    rows = [*FEW, *rows_of(setting(2), {"c": (0.9, 0.95)}, provenance="authored")]
+
+    found = recommended(tmp_path, rows)
+
+    assert [(each.provenance, each.chosen.label) for each in found] == [
+        ("recorded", setting(3)),
+        ("authored", setting(2)),
+    ]
+
+
+def test_controls_are_no_candidates(tmp_path):
+    cheap = row("a", "drop_all", saving=0.9, reach=1.0, needs=4, is_control=True)
+
+    (found,) = recommended(tmp_path, [*FEW, cheap])
+
+    assert "drop_all" not in [item.label for group in found.pareto for item in group]
+
+
+def test_if_none_reaches_enough_the_closest_is_named_and_no_configuration_printed(tmp_path):
+    (found,) = recommended(tmp_path, FEW[:4], min_reach=0.95)
+
+    assert (found.chosen, found.nearest.label) == (None, setting(3))
+    text = "\n".join(recommend_text.sentences(found))
+    assert "No setting reaches 95.0 % on every one of these transcripts" in text
+    assert "90.0 % on its worst" in text
+    assert recommend_text.as_json([found])["recommendations"][0]["configurations"] == []
+
+
+def test_without_needs_nothing_can_be_told(tmp_path):
+    rows = rows_of(setting(1), {"a": (0.5, None)}, needs=0)
+
+    (found,) = recommended(tmp_path, rows)
+
+    assert found.chosen is None
+    assert "No needs over long gaps" in next(recommend_text.sentences(found))
+
+
+def test_from_ten_sessions_on_the_lower_bound_decides_not_the_mean(tmp_path):
+    # Means 0.95 and 1.0; of the first one session in ten is a total loss of half its needs.
+    rows = [
+        *rows_of(setting(1), sessions(12, lambda at: 0.4 if at == 3 else 1.0)),
+        *rows_of(setting(5), sessions(12, lambda at: 0.97), input_tokens_before=2_000.0),
+    ]
+
+    (found,) = recommended(tmp_path, rows, min_reach=0.9)
+
+    assert found.pareto[0][0].label == setting(1)
+    assert found.pareto[0][0].reach == pytest.approx(0.95)
+    assert found.pareto[0][0].lower < 0.9
+    assert (found.chosen.label, found.chosen.lower) == (setting(5), pytest.approx(0.97))
+    text = "\n".join(recommend_text.sentences(found))
+    assert "the cheapest whose 95 % lower bound of reach is at least 90.0 %" in text
+    assert "Not confirmed on held-out sessions: that takes 20, there are 12." in text
+
+
+def test_from_twenty_sessions_on_one_half_chooses_and_the_other_confirms(tmp_path):
+    rows = [
+        *rows_of(setting(1), sessions(24, lambda at: 0.5)),
+        *rows_of(setting(3), sessions(24, lambda at: 0.94 + 0.02 * (at % 2))),
+    ]
+
+    (found,) = recommended(tmp_path, rows, min_reach=0.9)
+
+    assert found.chosen.label == setting(3)
+    assert found.chosen.n == 24
+    assert (found.confirmation.n_discovery, found.confirmation.n_held_out) == (12, 12)
+    assert [(each.label, each.is_confirmed) for each in found.confirmation.tests] == [
+        (setting(3), True)
+    ]
+
+
+def test_a_winner_of_the_discovery_half_alone_is_not_confirmed(tmp_path):
+    from reports.confirm import halves
+
+    names = [f"t{at:02}" for at in range(24)]
+    lucky, _ = halves(names)
+    rows = rows_of(setting(1), {name: (0.5, 1.0 if name in lucky else 0.6) for name in names})
+
+    (found,) = recommended(tmp_path, rows, min_reach=0.9)
+
+    assert [each.is_confirmed for each in found.confirmation.tests] == [False]
+    assert "60.0 %, inferior" in "\n".join(recommend_text.sentences(found))
+
+
+def test_sessions_not_transcripts_are_counted(tmp_path):
+    rows = rows_of(setting(1), sessions(24, lambda at: 0.95), cluster="one session")
+
+    (found,) = recommended(tmp_path, rows)
+
+    assert (found.n_clusters, found.n_with_needs, found.allows_claims) == (1, 24, False)
+
+
+def test_truncation_and_the_best_choice_stand_beside(tmp_path):
+    points = [
+        row("a", f"truncate({s})", strategy="truncate", saving=s, reach=r, is_control=True)
+        for s, r in ((0.2, 0.9), (0.6, 0.5))
+    ]
+    rows = [*rows_of(setting(1), {"a": (0.4, 0.95)}, oracle_reach=0.99), *points]
+
+    (found,) = recommended(tmp_path, rows)
+
+    # Half-way between the two sizes.
+    assert found.chosen.truncation.other == pytest.approx(0.7)
+    assert found.chosen.oracle.other == pytest.approx(0.99)
+
+
+def test_shares_of_the_peak_become_the_median_and_a_note(tmp_path):
+    rows = [
+        row(
+            name,
+            "clear_tool_results(trigger_tokens=50%)",
+            saving=0.5,
+            reach=1.0,
+            needs=1,
+            parameters={"trigger_tokens": "50%"},
+            resolved={"keep_last_results": 3, "trigger_tokens": tokens},
+        )
+        for name, tokens in (("a", 1_000), ("b", 9_000), ("c", 4_000))
+    ]
+
+    (found,) = recommended(tmp_path, rows)
+
+    assert found.chosen.resolved["trigger_tokens"] == 4_000
+    assert found.chosen.varying == {"trigger_tokens": (1_000, 9_000)}
+    (content,) = recommend_text.as_json([found])["recommendations"]
+    assert '"value": 4000' in content["configurations"][0]["text"]
+    assert any("1,000 to 9,000" in note for note in content["configurations"][0]["notes"])
+
+
+def candidate(cost, reach):
+    import pandas as pd
+
+    each = pd.DataFrame({"reach": [reach], "cluster": ["s"]}, index=["t"])
+    return Candidate(f"{cost}/{reach}", "s", {}, {}, {}, cost, 100.0, 0.5, each, each)
+
+
+points = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=1, max_size=12)
+
+
+@given(points)
+def test_the_pareto_set_is_what_no_other_setting_beats(given_points):
+    candidates = [candidate(float(cost), reach / 10) for cost, reach in given_points]
+
+    front = [(item.cost, item.reach) for group in pareto_set(candidates) for item in group]
+
+    unbeaten = [
+        (c.cost, c.reach)
+        for c in candidates
+        if not any(
+            (o.cost, -o.reach) != (c.cost, -c.reach) and o.cost <= c.cost and o.reach >= c.reach
+            for o in candidates
+        )
+    ]
+    assert sorted(front) == sorted(unbeaten)
+
+
+@given(points)
+def test_a_setting_is_near_equal_to_itself(given_points):
+    candidates = [candidate(float(cost), reach / 10) for cost, reach in given_points]
+
+    assert candidates[0] in near_equal(candidates[0], candidates)
+
+
+def command(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["compaction-evals", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    said = capsys.readouterr()
+    return stopped.value.code, said.out, said.err
+
+
+def test_the_command_prints_text_and_json(tmp_path, monkeypatch, capsys):
+    path = write_run(tmp_path / "run", FEW)
+
+    code, out, _ = command(monkeypatch, capsys, "recommend", path, "--min-reach", "90%")
+    assert code == 0
+    assert "n too small for claims" in out
+    assert '"type": "clear_tool_uses_20250919"' in out
+
+    code, out, _ = command(monkeypatch, capsys, "recommend", path, "--min-reach", "0.9", "--json")
+    (found,) = json.loads(out)["recommendations"]
+    assert (code, found["chosen"]["label"], found["allows_claims"]) == (0, setting(3), False)
+
+
+@pytest.mark.parametrize("value", ["90", "much", "-0.1"])
+def test_a_reach_that_is_no_share_is_refused(value, tmp_path, monkeypatch, capsys):
+    path = write_run(tmp_path / "run", FEW)
+
+    code, _, said = command(monkeypatch, capsys, "recommend", path, "--min-reach", value)
+
+    assert code == 2
+    assert "--min-reach" in said
+    assert said.count("\n") == 1
+
+
+def test_a_run_of_controls_has_nothing_to_recommend(tmp_path, monkeypatch, capsys):
+    path = write_run(tmp_path / "run", [row("a", "identity", saving=0.0, is_control=True)])
+
+    code, out, _ = command(monkeypatch, capsys, "recommend", path)
+
+    assert code == 0
+    assert "nothing to recommend" in out
