@@ -40,4 +40,4 @@ def prices_used(rows: Iterable[Row], folder: RunFolder) -> list[Json]:
     named = {(row.priced_model, row.caching_rule): row.cell_id for row in rows if row.priced_model}
     sidecars = (folder.sidecar(cell_id) for cell_id in named.values())
     used = [sidecar["cost"]["prices"] for sidecar in sidecars if sidecar]
-    return [prices for _, prices in sorted((canonical_json(each), each) for each in used)]
+    return sorted(used, key=lambda prices: (prices["model"], canonical_json(prices)))
