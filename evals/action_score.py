@@ -57,11 +57,14 @@ class ActionScorer:
         self._sampled = {request.index for request in actor.requests}
 
     def see(self, step: Step, fates: FateTracker) -> None:
-        if step.request.index in self._sampled:
+        if step.request.index in self._sampled and step.view.messages != step.history.messages():
             self._views[step.request.index] = step.view.messages
 
     def columns(self) -> Mapping[str, Any]:
-        """Return agreements over the requests for which all three proposals were recorded."""
+        """Return agreements over the requests for which all three proposals were recorded.
+
+        Requests at which the whole history is sent are left out: that would be the same request.
+        """
         rows = [row for row in self._rows() if all(was_recorded for was_recorded, _ in row)]
         first, second, compacted = ([row[at][1] for row in rows] for at in range(3))
         same = agreement(first, second)
@@ -70,7 +73,7 @@ class ActionScorer:
         return {
             "action_model": self._actor.book.name,
             "actions_asked": n,
-            "actions_unrecorded": len(self._sampled) - n,
+            "actions_unrecorded": len(self._views) - n,
             "action_tool_fraction": kept.same_tool / n if n else None,
             "action_call_fraction": kept.same_call / n if n else None,
             "action_tool_beyond_aa": (kept.same_tool - same.same_tool) / n if n else None,

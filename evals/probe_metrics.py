@@ -25,8 +25,9 @@ PROBE_METRICS: Final = (
         "questions",
         "neither",
         "Those that count: recorded uncompacted, without context and over this view, answered "
-        "right from the uncompacted history, and graded. Unrecorded, not read (the reader fails "
-        "even uncompacted) and ungraded ones are counted apart and are no failures.",
+        "right from the uncompacted history, and graded; none where the view at the boundary is "
+        "the whole history. Unrecorded, not read (the reader fails even uncompacted) and ungraded "
+        "ones are counted apart and are no failures.",
     ),
     Metric(
         "probe_right_fraction",

@@ -97,11 +97,16 @@ class ProbeScorer:
             self._view = step.view.messages
 
     def columns(self) -> Mapping[str, Any]:
-        """Return fractions over the counting probes; None where no answer was recorded."""
+        """Return fractions over the counting probes.
+
+        None where no answer was recorded, and where the view is the whole history: there is
+        nothing to find out about a strategy that did nothing yet.
+        """
         asked = self._reader.asked(self._view)
         recorded = [one for one in asked if one[0] and one[1] and one[2]]
         read = [one for one in recorded if _outcome(one[0]) == "right"]
-        counted = [one for one in read if _is_graded(one)]
+        is_whole = self._view == self._reader.boundary.history.messages()
+        counted = [] if is_whole else [one for one in read if _is_graded(one)]
         right, unknown, wrong = (
             _share(counted, outcome) for outcome in ("right", "unknown", "wrong")
         )
@@ -113,7 +118,7 @@ class ProbeScorer:
             "probes": len(asked),
             "probes_unrecorded": len(asked) - len(recorded),
             "probes_not_read": len(recorded) - len(read),
-            "probes_ungraded": len(read) - len(counted),
+            "probes_ungraded": sum(not _is_graded(one) for one in read),
             "probes_counted": len(counted),
             "probe_replicates": min((len(found) for _, _, found in counted), default=None),
             "probe_right_fraction": right,

@@ -48,7 +48,9 @@ class Recordings:
         known = recorded_models(self.folder)
         if not self.wanted and len(known) > 1:
             return f"there are answers of {', '.join(known)}: take one's with --reader"
-        return f"compaction-evals probe {shlex.quote(str(self.path))} --model M --base-url U"
+        model = "MODEL" if self.model == NO_MODEL else shlex.quote(self.model)
+        path = shlex.quote(str(self.path))
+        return f"compaction-evals probe {path} --model {model} --base-url URL"
 
     def chat(
         self, file: str, *, temperature: float = TEMPERATURE, live: ChatModel | None = None

@@ -12,6 +12,7 @@ MAX_FAULTS: Final = 10
 """Kinds of failures and violations that are listed; the others are counted."""
 MAX_ERROR_CHARS: Final = 300
 FAILED_STEPS: Final = "Failed steps"
+NOT_RECORDED: Final = "Not recorded: a model was never asked this"
 EXTRACTIVE: Final = "extractive"
 """What `run.json` calls the summariser of a run without a model."""
 
@@ -39,7 +40,16 @@ class Faults:
 
 def failures(run: Run) -> Faults:
     """Return failed cells, one entry per error text, the most frequent first."""
-    failed = run.rows[~run.rows["scored"]].fillna({"error": "no reason given"})
+    return _cells_by_reason(run, "error")
+
+
+def unrecorded(run: Run) -> Faults:
+    """Return cells that need a model's answer which was never recorded, by what is missing."""
+    return _cells_by_reason(run, "unrecorded")
+
+
+def _cells_by_reason(run: Run, status: str) -> Faults:
+    failed = run.rows[run.rows["status"] == status].fillna({"error": "no reason given"})
     groups = [group.to_dict("records") for _, group in failed.groupby("error", sort=False)]
     shown = [
         Fault(
@@ -122,6 +132,7 @@ def fault_groups(run: Run) -> tuple[tuple[str, Faults, str], ...]:
     """Return (title, faults, what to say if there are none), in the order of every report."""
     return (
         ("Failed cells", failures(run), "No cell failed."),
+        (NOT_RECORDED, unrecorded(run), ""),
         (FAILED_STEPS, failed_steps(run), ""),
         (
             "Broken rules",

@@ -17,6 +17,7 @@ from typing import Any, Final
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from reports import asked
 from reports.answer import answers
 from reports.charts import Layered, front, pareto, pareto_points, truncation_line
 from reports.columns import NOT_ENGAGED, Column
@@ -114,6 +115,9 @@ def html(run: Run) -> str:
     return environment.get_template("page.html.j2").render(
         alarm=alarm(run),
         answers=answers(run),
+        asked=asked.asked(run),
+        asked_heads=asked.HEADS,
+        asked_title=asked.TITLE,
         caveats=CAVEATS,
         definitions=list(definitions(run)),
         faults=fault_groups(run),

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from reports import asked
 from reports.answer import Answer, answers
 from reports.columns import NOT_ENGAGED, Column, Line
 from reports.faults import FAILED_STEPS, Faults, alarm, fault_groups
@@ -45,6 +46,8 @@ def terminal(run: Run, *, width: int, show_faults: bool = True) -> RenderableTyp
             parts += [Text(note, style="dim") for note in (*_dropped(block, width), *block.notes)]
         parts.append(Text(answer.text))
         parts += [Text(note, style="dim") for note in answer.notes]
+    if (said := asked.asked(run)) is not None:
+        parts += [Text(""), Text(f"{asked.TITLE}: see report.md. {said.notes[0]}")]
     parts += _terminal_faults(run, show_all=show_faults)
     return Group(*parts, Text(""), Text(SHORT_CAVEATS, style="dim"))
 
@@ -59,6 +62,7 @@ def markdown(run: Run) -> str:
     for block in blocks(run):
         parts += [f"## {escaped(block.title)}", _markdown_table(block)]
         parts += [_bullets(map(escaped, block.notes))]
+    parts += _asked_section(run)
     for title, faults, none in fault_groups(run):
         parts += _fault_section(title, faults, none)
     parts += _lost_section(run)
@@ -174,6 +178,16 @@ def _fault_section(title: str, faults: Faults, none: str) -> Iterator[str]:
     ]
     yield _bullets([*lines, *_rest(faults)])
     yield _bullets(f"{_code(rule)}: {escaped(text)}" for rule, text in faults.rules)
+
+
+def _asked_section(run: Run) -> Iterator[str]:
+    found = asked.asked(run)
+    if found is not None:
+        yield f"## {asked.TITLE}"
+        header = [f"| {' | '.join(asked.HEADS)} |", f"| :--- |{' ---: |' * (len(asked.HEADS) - 1)}"]
+        rows = [f"| {' | '.join([_code(row[0]), *map(escaped, row[1:])])} |" for row in found.rows]
+        yield "\n".join([*header, *rows])
+        yield _bullets(map(escaped, found.notes))
 
 
 def _lost_section(run: Run) -> Iterator[str]:

@@ -142,8 +142,10 @@ def test_a_run_grades_recorded_answers_without_an_endpoint(dataset, tmp_path):
     identity, summary = rows_of(dataset, tmp_path / "run", Setting("identity"), PLAIN)
 
     assert (identity.status, summary.status) == ("ok", "ok")
-    assert identity.probe_right_fraction == 1.0
-    assert identity.probe_effect_retained == 1.0
+    # The whole history is the condition that the others are measured by, not a result.
+    assert (identity.probes, identity.probes_counted) == (2, 0)
+    assert identity.probe_right_fraction is None
+    assert identity.actions_asked == 0
     # The summary keeps the ticket and not the port, and the reader invents nothing.
     assert summary.probe_reader == MODEL
     assert (summary.probes, summary.probes_counted, summary.probes_unrecorded) == (2, 2, 0)
