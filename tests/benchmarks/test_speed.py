@@ -13,9 +13,12 @@ import pytest
 from compaction.extractive import ExtractiveModel
 from compaction.vocabulary import load_encoding
 from evals.common_names import is_common_name
+from evals.cost_score import CostScorer
 from evals.facts import find_facts
 from evals.needs import find_needs
-from evals.prepare import prepare
+from evals.prepare import Prepared, prepare
+from evals.price_choice import PriceChoice
+from evals.pricing import price_transcript
 from evals.scorers import Material
 from evals.scoring import score
 from evals.settings import Setting, bind
@@ -25,6 +28,7 @@ from evals.transcripts import Transcript
 SMALL, LARGE = 2_203, 22_003
 MAX_RATIO_TO_TIKTOKEN = 5.0
 MAX_RATIO_OF_TENFOLD = 11.0
+MAX_SHARE_OF_COST = 0.1
 SETTINGS = {
     "xun": Setting("xun", {"token_threshold": "64000"}),
     "my_pi_agent": Setting("my_pi_agent"),
@@ -71,6 +75,12 @@ def seconds(work: Callable[[], object]) -> float:
     return best
 
 
+def material_of(prepared: Prepared) -> Material:
+    priced = PriceChoice(as_of="2026-11-30").of(prepared.transcript)
+    pricing = price_transcript(prepared, priced)
+    return Material(prepared, find_needs(prepared), find_facts(prepared), pricing)
+
+
 def timings(n_messages: int) -> Timings:
     transcript = generate(n_messages)
     load_encoding()
@@ -79,7 +89,7 @@ def timings(n_messages: int) -> Timings:
     prepare_seconds = seconds(lambda: prepare(transcript))
     prepared = prepare(transcript)
     extract = seconds(lambda: (find_needs(prepared), find_facts(prepared)))
-    material = Material(prepared, find_needs(prepared), find_facts(prepared))
+    material = material_of(prepared)
     scored = {
         name: seconds(
             lambda name=name: score(material, bind(SETTINGS[name], prepared), ExtractiveModel())
@@ -123,9 +133,39 @@ def test_ten_times_the_data_costs_at_most_eleven_times_the_time(strategy, small,
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
+def test_pricing_is_a_small_part_of_a_cell(strategy, monkeypatch):
+    """Both times are taken inside one replay, so that the load of the machine hits both alike."""
+    prepared = prepare(generate(SMALL))
+    material = material_of(prepared)
+    spent = {"cost": 0.0}
+
+    def timed(work):
+        def wrapper(*arguments):
+            started = time.process_time()
+            try:
+                return work(*arguments)
+            finally:
+                spent["cost"] += time.process_time() - started
+
+        return wrapper
+
+    for name in ("see", "columns", "sections"):
+        monkeypatch.setattr(CostScorer, name, timed(getattr(CostScorer, name)))
+    shares = []
+    for _ in range(3):
+        gc.collect()
+        spent["cost"], started = 0.0, time.process_time()
+        score(material, bind(SETTINGS[strategy], prepared), ExtractiveModel())
+        shares.append(spent["cost"] / (time.process_time() - started))
+    print(f"\n{strategy}: pricing is {min(shares):.1%} of replay and score")
+
+    assert min(shares) < MAX_SHARE_OF_COST
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_benchmark_of_a_cell(strategy, benchmark):
     prepared = prepare(generate(SMALL))
-    material = Material(prepared, find_needs(prepared), find_facts(prepared))
+    material = material_of(prepared)
 
     benchmark.pedantic(
         lambda: score(material, bind(SETTINGS[strategy], prepared), ExtractiveModel()), rounds=3
