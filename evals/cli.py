@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from compaction.errors import CompactionError, one_line
 from evals.commands import (
+    audit,
     check,
     compare,
     doctor,
@@ -79,6 +80,7 @@ def _global(
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
+    "audit": audit.audit,
     "run": run.run,
     "sweep": sweep.sweep,
     "recommend": recommend.recommend,

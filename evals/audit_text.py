@@ -1,0 +1,241 @@
+"""An audit in words: the same sections for terminal, Markdown and page.
+
+Every sentence is made of numbers of `evals.audit_values`; nothing is stated that was not counted.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from evals.audit_findings import findings_of
+from evals.audit_values import Audit, BoundaryAudit, Contestant, SessionAudit
+from evals.audit_words import counted, dollars
+from evals.would_fire import FirstFire
+
+CONTESTANT_HEADS: Final = (
+    *("at the boundary", "tokens", "reached", "by handle", "named", "lost", "of missing"),
+    *("instructions", "tasks", "files lost", "invented"),
+)
+FIRE_HEADS: Final = ("strategy", "first before request", "at input tokens", "what it does")
+CAVEATS: Final = (
+    "Needs: references that were used after a boundary and that a tool result or user message had "
+    "brought before it. Reached: with its line, restated, or in the store behind a handle. Named: "
+    "only mentioned. What was read again in time is a cost and no loss.",
+    "Other strategies get the same history and the tokens of what was really sent; what the agent "
+    "did is held fixed. Their summaries are extractive unless --model is given.",
+    "Tokens at boundaries are counted with o200k_base; those read again are scaled to what the "
+    "provider reported, and priced as {prices}.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table; the first column is a name, the others are numbers."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    title: str
+    level: int
+    """1 for the whole, 2 for a session, 3 for a boundary."""
+    findings: tuple[str, ...] = ()
+    grid: Grid | None = None
+
+
+def sections_of(audit: Audit) -> list[Section]:
+    """Return everything that is said, what matters most first."""
+    compacted = [each for each in audit.sessions if each.boundaries or each.unused]
+    others = [each for each in audit.sessions if not each.boundaries and not each.unused]
+    sections = [Section("Audit of recorded compactions", 1, tuple(_overall(audit)))]
+    for session in compacted:
+        sections.append(Section(_session_title(session), 2, tuple(_unused(session))))
+        sections += [
+            Section(_boundary_title(each), 3, tuple(findings_of(each)), _contestants(each))
+            for each in session.boundaries
+        ]
+    if others:
+        sections.append(Section("Sessions without a compaction", 2, (_what_fires(others),)))
+        sections += [
+            Section(_session_title(each), 3, tuple(_errors(each)), _fires(each.first_fires))
+            for each in others
+        ]
+    prices = ", ".join(sorted({each.priced_model for each in compacted})) or "nothing"
+    sections.append(Section("How to read this", 2, tuple(c.format(prices=prices) for c in CAVEATS)))
+    return sections
+
+
+def _overall(audit: Audit) -> Iterator[str]:
+    found = [each for session in audit.sessions for each in session.boundaries]
+    unused = sum(len(session.unused) for session in audit.sessions)
+    with_any = sum(bool(session.boundaries or session.unused) for session in audit.sessions)
+    yield (
+        f"{counted(len(audit.sessions), 'session')}, {with_any:,} of them compacted; "
+        f"{counted(len(found), 'compaction')} with requests after it or them"
+        f"{f', {unused:,} about which nothing can be asked' if unused else ''}."
+    )
+    for text in audit.refused:
+        yield f"Not read: {text}"
+    if not found:
+        return
+    yield _total_cost(found)
+    yield _total_needs(found)
+    best = _best_overall(found)
+    if best:
+        yield best
+    fewest = [each.clearing for each in found if each.clearing is not None]
+    if len(fewest) > 1:
+        keep = max(each.keep_last_results for each in fewest)
+        yield (
+            f"Keeping the last {keep:,} tool results would have kept everything that was missing "
+            f"at {counted(len(fewest), 'boundary', 'boundaries')}."
+        )
+
+
+def _total_cost(found: Sequence[BoundaryAudit]) -> str:
+    calls = sum(each.reacquired.calls for each in found)
+    if not calls:
+        return "Nothing was read or run again that had been there before a compaction."
+    tokens = sum(each.reacquired.tokens for each in found)
+    usd = sum(each.reacquired.usd for each in found)
+    only = sum(each.reacquired.requests_only for each in found)
+    return (
+        f"Forgetting cost {counted(calls, 'call')} that read or ran again what had been there: "
+        f"{tokens:,.0f} tokens, {dollars(usd)}, {counted(only, 'request')} for nothing else."
+    )
+
+
+def _total_needs(found: Sequence[BoundaryAudit]) -> str:
+    asked = sum(each.needs.asked for each in found)
+    if not asked:
+        return "Nothing that was used after a compaction came from before it."
+    kept = sum(each.needs.kept for each in found)
+    named = sum(each.needs.named for each in found)
+    read = sum(each.needs.read_again for each in found)
+    lost = sum(each.needs.lost for each in found)
+    unseen = sum(each.needs.unseen for each in found)
+    return (
+        f"Of {counted(asked, 'reference')} needed afterwards the recorded compactions kept "
+        f"{kept:,} and named {named:,}; {read:,} were read again first, {lost:,} were lost"
+        f"{f', {unseen:,} cannot be judged' if unseen else ''}."
+    )
+
+
+def _best_overall(found: Sequence[BoundaryAudit]) -> str | None:
+    """Name the strategy that would have kept most over all boundaries at the same sizes."""
+    asked = sum(each.needs.asked for each in found)
+    reached: Counter[str] = Counter()
+    fitting: Counter[str] = Counter()
+    for boundary in found:
+        for each in boundary.contestants[1:]:
+            if each.error is None and not each.is_control and each.is_within_budget:
+                reached[_name(each)] += each.reached
+                fitting[_name(each)] += 1
+    candidates = [name for name in reached if fitting[name] == len(found)]
+    if not asked or not candidates:
+        return None
+    name = max(candidates, key=lambda each: (reached[each], each))
+    kept = sum(each.contestants[0].reached for each in found)
+    return (
+        f"At the same sizes {name} would have kept {reached[name]:,} of {asked:,}, the recorded "
+        f"compactions {kept:,}."
+    )
+
+
+def _name(contestant: Contestant) -> str:
+    """Return a contestant's label without what was set for one boundary."""
+    name = contestant.label
+    for key, value in contestant.was_set.items():
+        name = name.replace(f", {key}={value}", "").replace(f"{key}={value}", "")
+    return name.replace("(, ", "(").removesuffix("()")
+
+
+def _session_title(session: SessionAudit) -> str:
+    return (
+        f"{session.transcript} ({session.source}): {counted(session.requests, 'request')}, "
+        f"largest input {session.peak_tokens:,} tokens"
+    )
+
+
+def _boundary_title(each: BoundaryAudit) -> str:
+    kind = "Compaction" if each.kind == "full" else "Clearing of results"
+    trigger = f" ({each.trigger})" if each.trigger else ""
+    return (
+        f"{kind} {each.number}{trigger} before request {each.before_request:,}: "
+        f"{each.history_tokens:,} tokens became {each.view_tokens:,}; "
+        f"{counted(each.requests_after, 'request')} after it"
+    )
+
+
+def _unused(session: SessionAudit) -> Iterator[str]:
+    for each in session.unused:
+        size = f" of {each.tokens_before:,} tokens" if each.tokens_before else ""
+        yield f"A compaction{size} cannot be judged: {each.reason}."
+
+
+def _errors(session: SessionAudit) -> Iterator[str]:
+    if session.error:
+        yield f"Failed: {session.error}"
+
+
+def _contestants(each: BoundaryAudit) -> Grid:
+    rows = [_row(one, each) for one in each.contestants]
+    if each.best_possible_fraction is not None:
+        best = each.best_possible_fraction * each.needs.asked
+        rows.insert(
+            1,
+            (
+                "at most, by whole messages",
+                f"{each.view_tokens:,}",
+                f"{best:,.1f} of {each.needs.asked:,}",
+                *[""] * (len(CONTESTANT_HEADS) - 3),
+            ),
+        )
+    return Grid(CONTESTANT_HEADS, tuple(rows))
+
+
+def _row(one: Contestant, each: BoundaryAudit) -> tuple[str, ...]:
+    if one.error is not None or one.survived is None:
+        return (one.label, f"failed: {one.error}", *[""] * (len(CONTESTANT_HEADS) - 2))
+    over = "" if one.is_within_budget else " (over)"
+    also = one.survived
+    return (
+        one.label,
+        f"{one.tokens:,}{over}",
+        f"{one.reached:,} of {one.asked:,}",
+        f"{one.recoverable:,}",
+        f"{one.named:,}",
+        f"{one.lost:,}{f' (+{one.undeclared:,} not declared)' if one.undeclared else ''}",
+        f"{one.missing_reached:,} of {len(each.missing):,}",
+        _share(also.constraints_kept, also.constraints),
+        _share(also.tasks_kept, also.tasks),
+        f"{also.files_lost:,} of {also.files:,}",
+        f"{also.unsupported:,}" if also.written_references else "–",
+    )
+
+
+def _what_fires(sessions: Sequence[SessionAudit]) -> str:
+    return (
+        f"{counted(len(sessions), 'session')} in which nothing was compacted. What would have been "
+        "first, with its defaults and at half of the session's largest input:"
+    )
+
+
+def _fires(fires: Sequence[FirstFire]) -> Grid | None:
+    rows = tuple(
+        (
+            each.label,
+            "failed" if each.error else f"{each.request:,}" if each.request else "never",
+            f"{each.tokens:,}" if each.tokens is not None else "–",
+            each.error or each.tier or "–",
+        )
+        for each in fires
+    )
+    return Grid(FIRE_HEADS, rows) if rows else None
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part:,} of {whole:,}" if whole else "–"
