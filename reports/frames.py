@@ -249,7 +249,7 @@ def _aggregated(each: pd.DataFrame) -> dict[str, Any]:
         "quotes_kept": each["quote_kept_fraction"].mean(),
         "quotes_n": int(each["quote_kept_fraction"].count()),
     }
-    line |= {name: float(each[name].sum()) for name in SUMS}
+    line |= {name: float(each[name].sum(min_count=1)) for name in SUMS}
     for name in ESTIMATES:
         result = asdict(estimate(each[name], each["cluster"]))
         line |= {f"{name}_{key}": value for key, value in result.items()}
@@ -263,13 +263,17 @@ def _shown(each: pd.DataFrame) -> dict[str, Any]:
         if len(of_name):
             return {
                 "shown_saving": saving_of(of_name),
+                "shown_usd_saving": dollar_saving_of(of_name),
                 "shown_reach": of_name[name].mean(),
+                "shown_oracle": of_name["oracle_reach"].mean(),
                 "shown_n": len(of_name),
                 "is_compared": name == "compared_reach",
             }
     return {
         "shown_saving": saving_of(each),
+        "shown_usd_saving": dollar_saving_of(each),
         "shown_reach": None,
+        "shown_oracle": None,
         "shown_n": 0,
         "is_compared": False,
     }
@@ -279,3 +283,15 @@ def saving_of(each: pd.DataFrame) -> float | None:
     """Return the saving over some transcripts together; None if no input was measured."""
     before = each["input_tokens_before"].sum()
     return float(1 - each["input_tokens_after"].sum() / before) if before else None
+
+
+def dollar_saving_of(each: pd.DataFrame) -> float | None:
+    """Return the saving in dollars over some transcripts together, own calls included.
+
+    Returns:
+        None if a transcript has no price: a sum over the others would be of something else.
+    """
+    before, after = each["cost_before_usd"], each["cost_after_usd"]
+    if each.empty or before.isna().any() or after.isna().any() or not before.sum():
+        return None
+    return float(1 - after.sum() / before.sum())
