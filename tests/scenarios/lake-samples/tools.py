@@ -2,6 +2,7 @@
 
 import csv
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 MOST_ROWS = 15
@@ -23,14 +24,14 @@ def tables(root: Path) -> str:
 
 def sql(root: Path, query: str) -> str:
     """Answer a SELECT, 15 rows at most."""
-    database = sqlite3.connect(":memory:")
-    for name in ("samples", "stations"):
-        header, *rows = _rows(root, name)
-        columns = ", ".join(f"{column} NUMERIC" for column in header)
-        database.execute(f"CREATE TABLE {name} ({columns})")
-        marks = ", ".join("?" * len(header))
-        database.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
-    found = database.execute(query).fetchall()
+    with closing(sqlite3.connect(":memory:")) as database:
+        for name in ("samples", "stations"):
+            header, *rows = _rows(root, name)
+            columns = ", ".join(f"{column} NUMERIC" for column in header)
+            database.execute(f"CREATE TABLE {name} ({columns})")
+            marks = ", ".join("?" * len(header))
+            database.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
+        found = database.execute(query).fetchall()
     more = [f"... {len(found) - MOST_ROWS} more rows"] if len(found) > MOST_ROWS else []
     lines = [" | ".join(str(value) for value in row) for row in found[:MOST_ROWS]]
     return "\n".join(lines + more) or "no rows"
