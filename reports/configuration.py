@@ -53,6 +53,7 @@ _LANGCHAIN_SUMMARY: Final = _target(
 _INSPECT_TRIM: Final = _target(forms.inspect_trim, "trigger_tokens", "keep_tail_fraction")
 _INSPECT_SUMMARY: Final = _target(forms.inspect_summary, "trigger_tokens")
 _TAIL: Final = (
+    "border",
     "trigger_tokens",
     "trigger_messages",
     "keep_tail_messages",

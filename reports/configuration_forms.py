@@ -130,9 +130,10 @@ def pydantic_ai_window(resolved: Resolved) -> Form | None:
     """Write `SlidingWindowCompaction`. Source: pydantic-ai-harness 0.62.0."""
     if resolved.get("keep_tail_messages") is None and resolved.get("keep_tail_tokens") is None:
         return None
-    return _pydantic_ai(
-        "SlidingWindowCompaction", _pydantic_tail(resolved), _pydantic_notes(resolved)
-    )
+    notes = _pydantic_notes(resolved)
+    if resolved.get("border") == "later":
+        notes = (*notes, "A border within a group of calls moves before it there, so more is kept.")
+    return _pydantic_ai("SlidingWindowCompaction", _pydantic_tail(resolved), notes)
 
 
 def pydantic_ai_summary(resolved: Resolved) -> Form | None:

@@ -171,3 +171,12 @@ def test_a_share_of_the_peak_is_noted_everywhere():
             "token_threshold was a share of each transcript's peak, 1,000 to 9,000; 4,000 is the "
             "median."
         ) in form.notes
+
+
+def test_a_border_that_moves_the_other_way_is_said():
+    def notes(border):
+        given = {"keep_tail_messages": "9", "border": border}
+        return " ".join(forms("drop_oldest", **given)["pydantic-ai-harness"].notes)
+
+    assert "moves before it there" in notes("later")
+    assert "moves before it there" not in notes("earlier")

@@ -49,7 +49,7 @@ def test_nothing_goes_if_all_fits():
     assert kept(DropOldest(keep_tail_messages=8), CHAT) == list(range(10))
 
 
-def test_a_border_in_a_batch_moves_behind_it():
+def test_a_border_in_a_batch_moves_behind_it_or_before_it_if_asked_to():
     calls = tuple(ToolCall(f"c{at}", "read", "{}") for at in range(2))
     batch = (
         Message("assistant", None, tool_calls=calls),
@@ -58,6 +58,8 @@ def test_a_border_in_a_batch_moves_behind_it():
     messages = (*said("user"), *batch, *said("assistant", "user"))
 
     assert kept(DropOldest(keep_tail_messages=3), messages) == [0, 4, 5]
+    longer = (*messages[:1], *said("assistant", "user"), *messages[1:])
+    assert kept(DropOldest(keep_tail_messages=3, border="earlier"), longer) == [0, *range(3, 8)]
 
 
 def test_a_last_batch_stays_whole_even_if_it_is_larger_than_the_tail():
@@ -75,9 +77,13 @@ def test_a_last_batch_stays_whole_even_if_it_is_larger_than_the_tail():
     ]
 
 
-@given(before=conversations(max_turns=2, max_rounds=4), keep=st.integers(0, 12))
-def test_no_group_is_split_and_instructions_and_open_calls_stay(before, keep):
-    left = kept(DropOldest(keep_tail_messages=keep), before)
+@given(
+    before=conversations(max_turns=2, max_rounds=4),
+    keep=st.integers(0, 12),
+    border=st.sampled_from(["later", "earlier"]),
+)
+def test_no_group_is_split_and_instructions_and_open_calls_stay(before, keep, border):
+    left = kept(DropOldest(keep_tail_messages=keep, border=border), before)
 
     groups = {}
     for result, (caller, _) in pair(before).call_of.items():

@@ -108,6 +108,7 @@ class PydanticAiSlidingWindow:
             keep_tail_messages=self.keep_tail_messages,
             keep_tail_tokens=self.keep_tail_tokens,
             keep_first_user=self.keep_first_user,
+            border="earlier",
         )
 
 

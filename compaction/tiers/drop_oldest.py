@@ -4,7 +4,7 @@ A prompt cache ends at the first message that goes.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from compaction.history import Entries, View
 from compaction.pairing import safe_cut_after, safe_cut_before
@@ -17,9 +17,8 @@ from compaction.tiers.split import count_instructions, fitting_tail, start_of_pe
 class DropOldest:
     """Keep the instructions at the front, the first user message and the newest messages.
 
-    Exactly one of the `keep_tail_*` parameters is set. Promise: no group is split and calls that
-    are still open stay; the border moves forward to the end of a group, so that fewer messages may
-    be kept than asked for, but never none of them.
+    Exactly one of the `keep_tail_*` parameters is set. Promise: no group is split, calls that are
+    still open stay, and so does the newest group.
     """
 
     name: ClassVar[str] = "DropOldest"
@@ -31,6 +30,8 @@ class DropOldest:
     """Of the messages behind the head, rounded up."""
     keep_first_user: bool = True
     """The head reaches to the first user message, with what stands before it."""
+    border: Literal["later", "earlier"] = "later"
+    """A border within a group moves behind it (fewer messages are kept) or before it (more)."""
 
     def __post_init__(self) -> None:
         tails = ("keep_tail_messages", "keep_tail_tokens", "keep_tail_fraction")
@@ -74,6 +75,8 @@ class DropOldest:
         if keep >= behind:
             return head
         wanted = min(len(entries) - max(keep, 1), start_of_pending(messages))
+        if self.border == "earlier":
+            return safe_cut_before(messages, wanted)
         tail = safe_cut_after(messages, wanted) if wanted > head else head
         if tail < len(entries):
             return tail

@@ -38,7 +38,7 @@ class Edit:
         )
 
     async def view(self, messages: list[Json]) -> list[Json]:
-        given = [_to_inspect(raw, index) for index, raw in enumerate(messages)]
+        given = [to_inspect(raw, index) for index, raw in enumerate(messages)]
         # The model is asked only about thinking, which is kept.
         no_model: Any = None
         returned, _ = await self._edit.compact(no_model, given, [])
@@ -58,7 +58,7 @@ class EditWithoutInputs(Edit):
         super().__init__(keep_tool_uses, keep_tool_inputs=False)
 
 
-def _to_inspect(raw: Json, index: int) -> ChatMessage:
+def to_inspect(raw: Json, index: int) -> ChatMessage:
     content, metadata = _content(raw.get("content")), {_INDEX: index}
     role = raw["role"]
     if role == "user":

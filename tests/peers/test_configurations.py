@@ -1,0 +1,138 @@
+"""What `recommend` prints, run with the libraries themselves: the objects say the same."""
+
+import json
+from importlib.util import find_spec
+
+import pytest
+
+from compaction.registry import make_strategy
+from evals.settings import resolved_parameters
+from reports.configuration import configurations
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def needs(module):
+    return pytest.mark.skipif(find_spec(module) is None, reason=f"{module} is not installed")
+
+
+inspect_ai = needs("inspect_ai")
+langchain = needs("langchain")
+pydantic_ai = needs("pydantic_ai_harness")
+anthropic = needs("anthropic")
+
+
+def made(strategy, framework, given, **names):
+    resolved = resolved_parameters(make_strategy(strategy, given))
+    forms = {form.framework: form for form in configurations(strategy, resolved, given=given)}
+    exec(forms[framework].text, names)
+    return names
+
+
+def written(strategy, given):
+    resolved = resolved_parameters(make_strategy(strategy, given))
+    return json.loads(configurations(strategy, resolved, given=given)[0].text)
+
+
+@anthropic
+@pytest.mark.parametrize(
+    ("strategy", "given"),
+    [
+        ("anthropic_clear_tool_uses", {}),
+        (
+            "anthropic_clear_tool_uses",
+            {
+                "trigger_tokens": 30_000,
+                "keep_last_results": 5,
+                "min_reclaim_tokens": 5_000,
+                "exempt_tools": ["web_search"],
+                "clear_arguments": True,
+            },
+        ),
+        ("clear_tool_results", {"keep_last_results": 4}),
+    ],
+)
+def test_anthropic_takes_the_json(strategy, given):
+    from anthropic.types.beta import BetaClearToolUses20250919EditParam as Edit
+    from anthropic.types.beta import BetaContextManagementConfigParam
+    from pydantic import TypeAdapter
+
+    content = written(strategy, given)["context_management"]
+    (edit,) = content["edits"]
+
+    assert TypeAdapter(BetaContextManagementConfigParam).validate_python(content)
+    assert TypeAdapter(Edit).validate_python(edit) == edit
+    assert set(edit) <= set(Edit.__annotations__)
+
+
+@langchain
+def test_langchain_makes_the_clearing_middleware():
+    given = {"keep_last_results": 5, "stop_after_tokens": 900, "exempt_tools": ["b", "a"]}
+
+    (middleware,) = made("langchain_clear_tool_uses", "LangChain", given)["middleware"]
+
+    (edit,) = middleware.edits
+    assert (edit.trigger, edit.keep, edit.clear_at_least) == (100_000, 5, 900)
+    assert (edit.exclude_tools, edit.placeholder) == (("a", "b"), "[cleared]")
+
+
+@langchain
+@pytest.mark.parametrize(
+    ("given", "keep"),
+    [
+        ({"trigger_tokens": 9_000}, ("messages", 20)),
+        ({"trigger_tokens": 9_000, "keep_tail_tokens": 500}, ("tokens", 500)),
+    ],
+)
+def test_langchain_makes_the_summarising_middleware(given, keep):
+    from langchain_core.language_models import FakeListChatModel
+
+    model = FakeListChatModel(responses=["x"])
+
+    found = made("langchain_summarization", "LangChain", given, model=model)["summarization"]
+
+    assert (found.trigger, found.keep) == (("tokens", 9_000), keep)
+    assert found.trim_tokens_to_summarize == 4_000
+
+
+@inspect_ai
+def test_inspect_makes_its_three_strategies():
+    edit = made("inspect_edit", "Inspect", {"keep_last_results": 7})["compaction"]
+    trim = made("inspect_trim", "Inspect", {"keep_tail_fraction": 0.5})["compaction"]
+    summary = made("inspect_summary", "Inspect", {"trigger_tokens": 500})["compaction"]
+
+    assert (edit.threshold, edit.keep_tool_uses, edit.keep_thinking_turns) == (115_200, 7, "all")
+    assert (trim.threshold, trim.preserve) == (115_200, 0.5)
+    assert summary.threshold == 500
+
+
+@pydantic_ai
+def test_pydantic_ai_makes_its_capabilities():
+    where = "pydantic-ai-harness"
+    clear = made("pydantic_ai_clear_tool_results", where, {"exempt_tools": ["a"]})["compaction"]
+    window = made("pydantic_ai_sliding_window", where, {"keep_tail_tokens": 500})["compaction"]
+    summary = made("pydantic_ai_summarization", where, {"keep_first_user": False})["compaction"]
+
+    assert (clear.max_tokens, clear.keep_pairs, clear.exclude_tools) == (
+        100_000,
+        3,
+        frozenset({"a"}),
+    )
+    assert (window.max_messages, window.max_tokens, window.keep_tokens) == (80, None, 500)
+    assert (summary.max_messages, summary.keep_messages) == (60, 20)
+    assert summary.preserve_first_user_message is False
+
+
+@langchain
+@inspect_ai
+@pydantic_ai
+def test_a_bare_tier_is_made_by_every_framework_that_has_it():
+    given = {"keep_last_results": 2, "trigger_tokens": 5_000}
+
+    (middleware,) = made("clear_tool_results", "LangChain", given)["middleware"]
+    edit = made("clear_tool_results", "Inspect", given)["compaction"]
+    clear = made("clear_tool_results", "pydantic-ai-harness", given)["compaction"]
+
+    assert (middleware.edits[0].trigger, middleware.edits[0].keep) == (5_000, 2)
+    assert (edit.threshold, edit.keep_tool_uses) == (5_000, 2)
+    assert (clear.max_tokens, clear.keep_pairs) == (5_000, 2)
