@@ -45,10 +45,11 @@ FITTED: Final = (
     *("keep_tail_messages", "max_messages", "max_chars"),
 )
 """Parameters of which a larger value keeps more; the first that a strategy has is fitted."""
+_SIZES: Final = ("_tokens", "_chars")
 NEEDS_USAGE: Final = frozenset({"xun"})
 """Strategies that decide by what the reply before was reported to have used."""
-MAX_PROBES: Final = 24
-"""Views that are made to fit one parameter; enough for any number of messages or tokens."""
+SIZE_STEPS: Final = 64
+"""A parameter in tokens or characters is fitted to this part of its range, a count exactly."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,6 @@ class Place:
     request: Request
     budget_tokens: int
     """By the measuring counter, without what every request has beside its messages."""
-
     n_new: int
     """The last so many messages of the history came after the boundary."""
 
@@ -107,8 +107,9 @@ def placed(setting: Setting, place: Place, model: ChatModel) -> Placed:
         return _asked(setting, values, place, model)
     return _largest_fitting(
         lambda value: _asked(setting, {**values, fitted: str(value)}, place, model),
-        _highest(fitted, place),
+        highest := _highest(fitted, place),
         place.budget_tokens,
+        fineness=max(1, highest // SIZE_STEPS) if fitted.endswith(_SIZES) else 1,
     )
 
 
@@ -144,9 +145,11 @@ def _defaults(strategy: str) -> Mapping[str, object]:
 
 
 def _fitted_parameter(setting: Setting) -> str | None:
-    if is_foreign(setting.strategy) or setting.strategy in _SYSTEMS:
+    if is_foreign(setting.strategy):
         return None
     known = _defaults(setting.strategy)
+    if setting.strategy == "my_pi_agent":
+        return None if "keep_recent_tokens" in setting.parameters else "keep_recent_tokens"
     present = [name for name in FITTED if name in known]
     if any(name in setting.parameters for name in present):
         return None
@@ -154,12 +157,11 @@ def _fitted_parameter(setting: Setting) -> str | None:
     return next((name for name in present if known[name] is not None), None)
 
 
-_SYSTEMS: Final = frozenset({"xun", "my_pi_agent", "three_layer"})
-
-
 def _highest(parameter: str, place: Place) -> int:
     if parameter == "keep_last_results":
         return len(place.history.result_positions())
+    if parameter == "keep_recent_tokens":
+        return place.budget_tokens
     if parameter == "keep_tokens":
         return round(place.budget_tokens / (1 - TRUNCATE_SLACK_FRACTION))
     if parameter.endswith("_tokens"):
@@ -169,32 +171,38 @@ def _highest(parameter: str, place: Place) -> int:
     return len(place.history)
 
 
-def _largest_fitting(ask: Callable[[int], Placed], highest: int, budget_tokens: int) -> Placed:
-    """Return the view of the largest value that fits, by halving; else the smallest view seen."""
-    low, high = 0, highest
-    best: Placed | None = None
-    smallest: Placed | None = None
+def _largest_fitting(
+    ask: Callable[[int], Placed], highest: int, budget_tokens: int, *, fineness: int
+) -> Placed:
+    """Return the view of the largest value that fits, by halving; else the smallest view seen.
+
+    Raises:
+        StrategyError: the parameter takes no value that was tried.
+    """
+    seen: list[Placed] = []
     refused: StrategyError | None = None
-    for _ in range(MAX_PROBES):
-        if low > high:
-            break
-        middle = (low + high) // 2
+    low, high = 0, highest
+    while low <= high:
+        # The last step of a coarse search is the lowest value left: it is likeliest to fit.
+        middle = (low + high) // 2 if high - low >= fineness else low
         try:
             found = ask(middle)
         except StrategyError as error:
-            # A value that is too small for the parameter.
-            refused, low = error, middle + 1
+            refused, low = error, middle + 1  # too small for the parameter
             continue
-        if smallest is None or found.tokens < smallest.tokens:
-            smallest = found
+        seen.append(found)
+        if high - low < fineness:
+            break
         if found.tokens <= budget_tokens:
-            best, low = found, middle + 1
+            low = middle + 1
         else:
             high = middle - 1
-    chosen = best or smallest
-    if chosen is None:
+    fitting = [each for each in seen if each.tokens <= budget_tokens]
+    if fitting:
+        return max(fitting, key=lambda each: each.tokens)
+    if not seen:
         raise refused or StrategyError("no value of the parameter could be tried")
-    return chosen
+    return min(seen, key=lambda each: each.tokens)
 
 
 def _asked(setting: Setting, values: Mapping[str, str], place: Place, model: ChatModel) -> Placed:

@@ -2,9 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 from evals.audit_values import BoundaryAudit, Survived
 from evals.audit_words import CLASS_WORDS, KIND_WORDS, counted, cut, dollars, listed
+
+NEARLY_ALL_FRACTION: Final = 0.9
+"""Of the history; keeping as much is no advice."""
 
 
 def findings_of(each: BoundaryAudit) -> Iterator[str]:
@@ -45,8 +49,9 @@ def _needs(each: BoundaryAudit) -> str:
     if not needs.asked:
         return "Nothing that was used afterwards came from before the boundary."
     if needs.kept == needs.asked:
-        all_of = counted(needs.asked, "reference")
-        return f"Nothing was lost: all {all_of} needed afterwards had been kept."
+        if needs.asked == 1:
+            return "Nothing was lost: the 1 reference needed afterwards had been kept."
+        return f"Nothing was lost: all {needs.asked:,} references needed afterwards had been kept."
     parts = [
         f"{needs.kept:,} kept",
         f"{needs.named:,} only named",
@@ -77,6 +82,12 @@ def _missing(each: BoundaryAudit) -> Iterator[str]:
             f"{text}; clearing every tool result would still have kept {all_of}, in "
             f"{keeping.tokens:,} tokens."
         )
+    elif keeping.tokens > NEARLY_ALL_FRACTION * each.history_tokens:
+        yield (
+            f"{text}; only nearly everything would have kept {all_of}: the last "
+            f"{keeping.keep_last_results:,} of {counted(keeping.results, 'result')}, "
+            f"{keeping.tokens:,} tokens."
+        )
     else:
         yield (
             f"{text}; keep_last_results={keeping.keep_last_results:,} would have kept {all_of} in "
@@ -94,7 +105,9 @@ def _at_same_size(each: BoundaryAudit, n_missing: int) -> str:
     if not able:
         return f"Within {each.view_tokens:,} tokens no strategy here would have kept any of it."
     best = max(able, key=lambda one: (one.missing_reached, not one.is_control, -one.tokens))
-    handle = f" ({best.recoverable:,} of its needs through a handle)" if best.recoverable else ""
+    handle = ""
+    if best.recoverable:
+        handle = f"; {best.recoverable:,} of all {best.asked:,} needs only through a handle"
     return (
         f"Within the same {each.view_tokens:,} tokens {best.label} would have kept "
         f"{best.missing_reached:,} of {n_missing:,}, in {best.tokens:,}{handle}."

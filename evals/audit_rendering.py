@@ -40,7 +40,8 @@ def _text_lines(section: Section) -> Iterator[str]:
 
 
 def _aligned(grid: Grid) -> Iterator[str]:
-    rows = [grid.heads, *([_short(cell) for cell in row] for row in grid.rows)]
+    n = grid.terminal_columns
+    rows = [grid.heads[:n], *([_short(cell) for cell in row[:n]] for row in grid.rows)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         first, *others = row

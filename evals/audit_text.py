@@ -6,24 +6,27 @@ Every sentence is made of numbers of `evals.audit_values`; nothing is stated tha
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Final
 
 from evals.audit_findings import findings_of
 from evals.audit_values import Audit, BoundaryAudit, Contestant, SessionAudit
 from evals.audit_words import counted, dollars
-from evals.would_fire import FirstFire
 
 CONTESTANT_HEADS: Final = (
     *("at the boundary", "tokens", "reached", "by handle", "named", "lost", "of missing"),
     *("instructions", "tasks", "files lost", "invented"),
 )
-FIRE_HEADS: Final = ("strategy", "first before request", "at input tokens", "what it does")
+TERMINAL_COLUMNS: Final = 7
+"""Of the contestants; files have them all."""
 CAVEATS: Final = (
     "Needs: references that were used after a boundary and that a tool result or user message had "
     "brought before it. Reached: with its line, restated, or in the store behind a handle. Named: "
-    "only mentioned. What was read again in time is a cost and no loss.",
+    "only mentioned. What was read again in time is a cost and no loss. Of missing: of what the "
+    "recorded compaction had not kept. Tables ask the view alone, whatever was read again later.",
     "Other strategies get the same history and the tokens of what was really sent; what the agent "
-    "did is held fixed. Their summaries are extractive unless --model is given.",
+    "did is held fixed. Their summaries are extractive unless --model is given. identity sends "
+    "everything, drop_all the instructions and the last user message.",
     "Tokens at boundaries are counted with o200k_base; those read again are scaled to what the "
     "provider reported, and priced as {prices}.",
 )
@@ -35,6 +38,8 @@ class Grid:
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    terminal_columns: int | None = None
+    """So many are enough on a terminal; None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +63,12 @@ def sections_of(audit: Audit) -> list[Section]:
             for each in session.boundaries
         ]
     if others:
-        sections.append(Section("Sessions without a compaction", 2, (_what_fires(others),)))
-        sections += [
-            Section(_session_title(each), 3, tuple(_errors(each)), _fires(each.first_fires))
-            for each in others
-        ]
+        findings = (_what_fires(others), *(text for each in others for text in _errors(each)))
+        sections.append(Section("Sessions without a compaction", 2, findings, _fires(others)))
     prices = ", ".join(sorted({each.priced_model for each in compacted})) or "nothing"
-    sections.append(Section("How to read this", 2, tuple(c.format(prices=prices) for c in CAVEATS)))
+    notes = [note.format(prices=prices) for note in CAVEATS]
+    notes += [] if audit.show_text else ["Names of what was lost are shown with --show-text."]
+    sections.append(Section("How to read this", 2, tuple(notes)))
     return sections
 
 
@@ -74,7 +78,7 @@ def _overall(audit: Audit) -> Iterator[str]:
     with_any = sum(bool(session.boundaries or session.unused) for session in audit.sessions)
     yield (
         f"{counted(len(audit.sessions), 'session')}, {with_any:,} of them compacted; "
-        f"{counted(len(found), 'compaction')} with requests after it or them"
+        f"{counted(len(found), 'compaction')} that can be judged"
         f"{f', {unused:,} about which nothing can be asked' if unused else ''}."
     )
     for text in audit.refused:
@@ -128,20 +132,25 @@ def _best_overall(found: Sequence[BoundaryAudit]) -> str | None:
     """Name the strategy that would have kept most over all boundaries at the same sizes."""
     asked = sum(each.needs.asked for each in found)
     reached: Counter[str] = Counter()
+    handles: Counter[str] = Counter()
     fitting: Counter[str] = Counter()
     for boundary in found:
         for each in boundary.contestants[1:]:
             if each.error is None and not each.is_control and each.is_within_budget:
                 reached[_name(each)] += each.reached
+                handles[_name(each)] += each.recoverable
                 fitting[_name(each)] += 1
     candidates = [name for name in reached if fitting[name] == len(found)]
     if not asked or not candidates:
         return None
-    name = max(candidates, key=lambda each: (reached[each], each))
+    name = max(candidates, key=lambda each: (reached[each], -handles[each], each))
+    handle = f" ({handles[name]:,} only through a handle)" if handles[name] else ""
     kept = sum(each.contestants[0].reached for each in found)
+    if reached[name] <= kept:
+        return "At the same sizes no strategy here would have kept more."
     return (
-        f"At the same sizes {name} would have kept {reached[name]:,} of {asked:,}, the recorded "
-        f"compactions {kept:,}."
+        f"At the same sizes {name} would have kept {reached[name]:,} of {asked:,}{handle}, the "
+        f"recorded compactions {kept:,}."
     )
 
 
@@ -178,7 +187,7 @@ def _unused(session: SessionAudit) -> Iterator[str]:
 
 def _errors(session: SessionAudit) -> Iterator[str]:
     if session.error:
-        yield f"Failed: {session.error}"
+        yield f"Failed: {session.transcript} ({session.source}): {session.error}"
 
 
 def _contestants(each: BoundaryAudit) -> Grid:
@@ -194,7 +203,7 @@ def _contestants(each: BoundaryAudit) -> Grid:
                 *[""] * (len(CONTESTANT_HEADS) - 3),
             ),
         )
-    return Grid(CONTESTANT_HEADS, tuple(rows))
+    return Grid(CONTESTANT_HEADS, tuple(rows), TERMINAL_COLUMNS)
 
 
 def _row(one: Contestant, each: BoundaryAudit) -> tuple[str, ...]:
@@ -208,7 +217,7 @@ def _row(one: Contestant, each: BoundaryAudit) -> tuple[str, ...]:
         f"{one.reached:,} of {one.asked:,}",
         f"{one.recoverable:,}",
         f"{one.named:,}",
-        f"{one.lost:,}{f' (+{one.undeclared:,} not declared)' if one.undeclared else ''}",
+        _lost(one, each),
         f"{one.missing_reached:,} of {len(each.missing):,}",
         _share(also.constraints_kept, also.constraints),
         _share(also.tasks_kept, also.tasks),
@@ -217,24 +226,43 @@ def _row(one: Contestant, each: BoundaryAudit) -> tuple[str, ...]:
     )
 
 
+def _lost(one: Contestant, each: BoundaryAudit) -> str:
+    if one is each.contestants[0] and each.needs.unseen:
+        return f"{one.lost - each.needs.unseen:,} (+{each.needs.unseen:,} unseen)"
+    return f"{one.lost:,}{f' (+{one.undeclared:,} not declared)' if one.undeclared else ''}"
+
+
 def _what_fires(sessions: Sequence[SessionAudit]) -> str:
     return (
-        f"{counted(len(sessions), 'session')} in which nothing was compacted. What would have been "
-        "first, with its defaults and at half of the session's largest input:"
+        f"{counted(len(sessions), 'session')} in which nothing was compacted. Below: before "
+        "which request, at how many input tokens, a strategy would first have compacted."
     )
 
 
-def _fires(fires: Sequence[FirstFire]) -> Grid | None:
+def _fires(sessions: Sequence[SessionAudit]) -> Grid | None:
+    labels = list(dict.fromkeys(fire.label for each in sessions for fire in each.first_fires))
     rows = tuple(
         (
-            each.label,
-            "failed" if each.error else f"{each.request:,}" if each.request else "never",
-            f"{each.tokens:,}" if each.tokens is not None else "–",
-            each.error or each.tier or "–",
+            f"{each.transcript} ({PurePath(each.source).name})",
+            f"{each.requests:,}",
+            f"{each.peak_tokens:,}",
+            *_fire_cells(each, labels),
         )
-        for each in fires
+        for each in sessions
     )
-    return Grid(FIRE_HEADS, rows) if rows else None
+    return Grid(("session", "requests", "largest input", *labels), rows)
+
+
+def _fire_cells(session: SessionAudit, labels: Sequence[str]) -> Iterator[str]:
+    found = {fire.label: fire for fire in session.first_fires}
+    for label in labels:
+        fire = found.get(label)
+        if fire is None or fire.error is not None:
+            yield "failed" if session.error or fire else "–"
+        elif fire.request is None or fire.tokens is None:
+            yield "never"
+        else:
+            yield f"{fire.request:,} at {fire.tokens:,}"
 
 
 def _share(part: int, whole: int) -> str:

@@ -52,8 +52,8 @@ class Reacquired:
     tokens: float
     """Of the lines that were known, as the provider would have counted them."""
     usd: float
-    """Whole requests that did nothing else, and what the others brought and wrote for it. That
-    results are sent again with each later request is not in it."""
+    """Whole requests that did nothing else (prompt read from the cache, answer, results), and what
+    the others wrote and got for it. That results are sent again later is not in it."""
     requests: int
     """Requests with at least one such call."""
     requests_only: int

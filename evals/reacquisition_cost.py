@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 from evals.audit_values import Reacquired
-from evals.cost import charge
+from evals.cost import charge, retrieval_usd
 from evals.prepare import Prepared, PreparedRequest
 from evals.pricing import Pricing
-from evals.prompt_cache import cached_length, split_of
+from evals.prompt_cache import split_of
 from evals.reacquisition import KINDS, Repeat, repeats_after
 from evals.recorded_boundaries import RecordedBoundary
 
@@ -41,12 +41,8 @@ def reacquired_after(
         tokens += slope * counted
         request = _request_of(boundary, whole, caller)
         if request is not None:
-            usd += _brought_usd(request, slope * counted, pricing)
-            usd += (
-                pricing.before.charges[request.index].total
-                if is_only
-                else _written_usd(request, slope * written, pricing)
-            )
+            price = _request_usd if is_only else _addition_usd
+            usd += price(request, slope * counted, slope * written, pricing)
     kinds = Counter(each.subject.kind for each in repeats)
     names = tuple(f"{each.subject.kind} {each.subject.text}" for each in repeats)
     return Reacquired(
@@ -69,15 +65,30 @@ def _request_of(boundary: RecordedBoundary, whole: Prepared, caller: int) -> Pre
     return next(found, None)
 
 
-def _brought_usd(request: PreparedRequest, tokens: float, pricing: Pricing) -> float:
-    """Price the results where they are sent first: as new input behind the request's own."""
+def _request_usd(
+    request: PreparedRequest, brought_tokens: float, written_tokens: float, pricing: Pricing
+) -> float:
+    """Price a request that would not have been made: its prompt, its answer and what it brought.
+
+    The prompt is priced as read from the cache: had the request not been made, the next one would
+    have written what this one wrote.
+    """
     prices = pricing.priced.vector
-    read = cached_length(prices.caching, request.tokens)
-    sizes = (request.tokens, request.tokens + tokens)
-    before, after = (charge(split_of(prices.caching, n, read), 0.0, prices) for n in sizes)
-    return after.input - before.input
+    return retrieval_usd(request.tokens, brought_tokens, prices) + _output_usd(
+        request, request.output_tokens, pricing
+    )
 
 
-def _written_usd(request: PreparedRequest, tokens: float, pricing: Pricing) -> float:
+def _addition_usd(
+    request: PreparedRequest, brought_tokens: float, written_tokens: float, pricing: Pricing
+) -> float:
+    """Price what a request fetched again beside other work: the calls, and what they brought."""
+    prices = pricing.priced.vector
+    alone = retrieval_usd(request.tokens, 0.0, prices)
+    brought_usd = retrieval_usd(request.tokens, brought_tokens, prices) - alone
+    return brought_usd + _output_usd(request, written_tokens, pricing)
+
+
+def _output_usd(request: PreparedRequest, tokens: float, pricing: Pricing) -> float:
     prices = pricing.priced.vector
     return charge(split_of(prices.caching, request.tokens, 0.0), tokens, prices).output
