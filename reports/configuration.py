@@ -108,7 +108,7 @@ def configurations(
     Args:
         strategy: A short name, or the spec of somebody's code.
         resolved: Every parameter with its value.
-        given: Those that were set; what of them a framework lacks is noted. None: all of them.
+        given: Those that were set; each that a framework lacks is noted. None: all of them.
         varying: Parameters that were shares of each transcript's peak -> range of the values.
     """
     set_by_user = frozenset(resolved if given is None else given)
@@ -121,17 +121,16 @@ def configurations(
         lacking = (*_lacking(resolved, set_by_user - target.handled),)
         notes = (*form.notes, *lacking, *shares)
         found.append(Configuration(form.framework, form.language, form.text, notes))
-    form = systems.foreign(strategy, resolved, set_by_user)
-    if strategy in _TARGETS:
-        form = systems.this_library(strategy, resolved, set_by_user)
-    none = () if found or strategy not in _TARGETS else ("No framework known here has it.",)
+    write = systems.this_library if strategy in _TARGETS else systems.command_line
+    form = write(strategy, resolved, set_by_user)
+    none = () if found or ":" in strategy else ("No framework known here has it.",)
     found.append(Configuration(form.framework, form.language, form.text, (*none, *shares)))
     return tuple(found)
 
 
 def _lacking(resolved: Resolved, names: frozenset[str]) -> Iterator[str]:
     for name in resolved:
-        if name in names and resolved[name] not in (None, False):
+        if name in names:
             yield f"No equivalent of {name}={resolved[name]!r} there."
 
 

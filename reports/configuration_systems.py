@@ -100,12 +100,12 @@ def this_library(strategy: str, resolved: Resolved, given: frozenset[str]) -> Fo
     return Form("compaction (this library)", "python", text)
 
 
-def foreign(strategy: str, resolved: Resolved, given: frozenset[str]) -> Form:
-    """Write the flags that make somebody's own code again."""
+def command_line(strategy: str, resolved: Resolved, given: frozenset[str]) -> Form:
+    """Write the flags that run the setting again: all there is of somebody's own code."""
     words = ["compaction-evals", "run", "--strategy", strategy]
     for name in resolved:
         if name in given:
             value = resolved[name]
             text = value if isinstance(value, str) else json.dumps(value)
             words += ["--set", f"{name}={text}"]
-    return Form("your own code", "shell", shlex.join(words))
+    return Form("command line", "shell", shlex.join(words))

@@ -131,6 +131,8 @@ def test_xun_settings_make_its_classes():
     assert (made["auto_compact"].token_threshold, made["auto_compact"].enabled) == (9_000, True)
     assert (made["compactor"].toolcall_keep_max, made["compactor"].summary_keep_max) == (4, 16)
     assert "No equivalent of literal_ids=True there." in form.notes
+    switched_off = forms("xun", reset_rounds_below_threshold="false")["xun"]
+    assert "No equivalent of reset_rounds_below_threshold=False there." in switched_off.notes
 
 
 def test_my_pi_agent_constructor_makes_the_same_settings(tmp_path):
