@@ -106,9 +106,10 @@ def replay(asked: RecordRequest) -> Recorded:
         base_url=first.uri.removesuffix("/chat/completions"),
         max_retries=0,
         temperature=body.get("temperature"),
+        _refused={"max_completion_tokens"} if "max_tokens" in body else set(),
     )
     strategy = _strategy(asked.strategy, asked.parameters)
-    limit = body.get("max_completion_tokens")
+    limit = body.get("max_completion_tokens", body.get("max_tokens"))
     with recorder(asked.cassette, repeats=False) as tape, scratch_copy(scenario) as root:
         agent = _agent(scenario, strategy, root, chat.complete, chat.name, limit)
         if asked.model is None and chat.name == scenario.model:

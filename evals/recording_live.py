@@ -56,9 +56,6 @@ def asking(model: LiveModel, recording: KeptRecording, say: Say) -> Ask:
             reply = chat.complete(call)
         except ModelError as error:
             raise _broken_off(str(error), recording) from error
-        except ValueError as error:  # the client leaves it at that
-            text = f"model {chat.name!r}: the answer is no JSON ({error})"
-            raise _broken_off(text, recording) from error
         was_sent = recording.keep()
         if recording.difference:
             say(f"not sent as before, so it is sent again: {recording.difference}")

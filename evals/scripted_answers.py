@@ -44,6 +44,8 @@ class Fault:
     """Waited before anything is sent."""
     retry_after_seconds: float | None = None
     """Sent as a header with `status`."""
+    text: str = "scripted fault"
+    """The message of the error that `status` sends."""
 
 
 Said = Reply | Fault | None

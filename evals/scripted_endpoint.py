@@ -128,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
         if fault.kind == "status":
             wait = fault.retry_after_seconds
             headers = {} if wait is None else {"retry-after": f"{wait:g}"}
-            self._send_error(fault.status, "scripted fault", headers)
+            self._send_error(fault.status, fault.text, headers)
         elif fault.kind == "malformed":
             self._send(200, b'{"id": "chatcmpl-broken", "choices": [', "application/json")
         elif fault.kind == "cut_off":

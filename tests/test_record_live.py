@@ -68,8 +68,14 @@ def scenario(tmp_path):
     return folder / "scenario.yaml"
 
 
-def live(scenario, base_url, name="out", **more):
-    model = LiveModel(name="some-model", base_url=base_url, temperature=0.5, timeout_seconds=20)
+def live(scenario, base_url, name="out", limit=None, **more):
+    model = LiveModel(
+        name="some-model",
+        base_url=base_url,
+        temperature=0.5,
+        max_output_tokens=limit,
+        timeout_seconds=20,
+    )
     cassette = scenario.parent / name / "cassette.json"
     return RecordRequest(scenario=scenario, cassette=cassette, model=model, **more)
 
@@ -103,6 +109,24 @@ def test_a_model_is_sent_the_users_turns_and_works_with_the_real_tools(scenario)
     assert "authored" not in json.dumps(last)
     assert len(said) == ALL
     assert said[0].startswith("answer 1: agent, ")
+
+
+def test_parameters_that_the_endpoint_refuses_are_left_out_in_recording_and_replay(scenario):
+    def picky(body):
+        for key in ("temperature", "max_completion_tokens"):
+            if key in body:
+                return Fault("status", 400, text=f"Unsupported parameter: {key}")
+        return behave(body)
+
+    with serve_script(picky) as endpoint:
+        asked = live(scenario, endpoint.base_url, limit=99)
+        done = record(asked, print)
+
+    bodies = [i.request_body for i in load_cassette(asked.cassette)]
+    assert done.answers == ALL
+    assert {body["max_tokens"] for body in bodies} == {99}
+    assert not any("temperature" in body for body in bodies)
+    assert replay(asked).answers == ALL
 
 
 def test_a_turn_that_finds_no_end_is_ended_and_said(scenario):
