@@ -6,7 +6,7 @@ text or grid is set here: the page and the notebook bring their own, for light a
 
 from collections.abc import Mapping
 from itertools import cycle
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import altair as alt
 import pandas as pd
@@ -24,18 +24,29 @@ SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "triangle-down", 
 WIDTH_PIXELS: Final = 640
 HEIGHT_PIXELS: Final = 380
 
+ORACLE: Final = OKABE_ITO[2]
+_SAVING_OF: Final[Mapping[str, str]] = {"tokens": "shown_saving", "usd": "shown_usd_saving"}
+
 Layered = alt.LayerChart | alt.FacetChart
 """What `alt.layer` is declared to return; here always a layer chart."""
 
 _AXIS: Final = alt.Axis(tickCount=5, gridOpacity=0.25, domainOpacity=0.4, tickOpacity=0.4)
 _SCALE: Final = alt.Scale(domain=[0, 100], nice=False)
-_X: Final = alt.X("saved:Q", title="saved input, % of tokens", scale=_SCALE, axis=_AXIS)
+Unit = Literal["tokens", "usd"]
+SAVED_TITLES: Final[Mapping[Unit, str]] = {
+    "tokens": "saved input, % of tokens",
+    "usd": "saved, % of dollars",
+}
+CHOSEN: Final = "chosen"
+"""Parameter that a page sets to the name of the setting that was clicked."""
 _Y: Final = alt.Y("reach:Q", title="reach, % of needs", scale=_SCALE, axis=_AXIS)
 _TEXTS: Final = (
     ("n_text", "transcripts"),
     ("saved_text", "saved input, %"),
+    ("usd_text", "saved dollars, %"),
     ("reach_text", "reach, %"),
     ("difference_text", "against truncation, points"),
+    ("oracle_text", "best choice at its tokens, %"),
     ("facts_text", "facts kept, % (n)"),
 )
 _TOOLTIP: Final = [
@@ -43,8 +54,13 @@ _TOOLTIP: Final = [
 ]
 
 
-def pareto(run: Run, provenance: str | None = None) -> Layered | None:
+def pareto(run: Run, provenance: str | None = None, *, unit: Unit = "tokens") -> Layered | None:
     """Draw saving against reach, a point per setting of one provenance (by default the first).
+
+    Args:
+        run: What was run.
+        provenance: Of which transcripts.
+        unit: What is saved. In dollars there is no truncation: its reach is at equal tokens.
 
     Returns:
         The Pareto front as a line of steps, truncation at the same saving as a dash joined to each
@@ -53,38 +69,49 @@ def pareto(run: Run, provenance: str | None = None) -> Layered | None:
     """
     if provenance is None:
         provenance = next(iter(run.provenances), "")
-    marks = pareto_points(run, provenance)
+    marks = pareto_points(run, provenance, unit)
     strategies = marks[~marks["is_control"]]
     if strategies.empty:
         return None
-    look = _look(marks)
-    chart: Layered = alt.layer(
-        _line(truncation_line(run, provenance), strokeDash=[5, 4], stroke=GREY),
-        _matched(strategies.dropna(subset=["matched"])),
+    look, x = _look(marks), _saved_axis(marks, unit)
+    lines: list[alt.Chart | Layered] = [
         _line(
             front(strategies[~strategies["is_small"]]),
+            x,
             interpolate="step-before",
             stroke=GREY,
             strokeWidth=6,
             opacity=0.3,
-        ),
-        _points(marks[~marks["is_small"]], look, filled=True, size=110, opacity=0.9),
-        _points(marks[marks["is_small"]], look, filled=False, size=45, opacity=1),
+        )
+    ]
+    if unit == "tokens":
+        lines += [
+            _line(truncation_line(run, provenance), x, strokeDash=[5, 4], stroke=GREY),
+            _line(oracle_line(run, provenance), x, strokeDash=[1, 3], stroke=ORACLE),
+            _marked(strategies.dropna(subset=["matched"]), "matched", GREY, x),
+        ]
+    chart: Layered = alt.layer(
+        *lines,
+        _marked(strategies.dropna(subset=["oracle"]), "oracle", ORACLE, x),
+        _points(marks[~marks["is_small"]], look, x, filled=True, size=110),
+        _points(marks[marks["is_small"]], look, x, filled=False, size=45),
     )
     chart = chart.properties(width=WIDTH_PIXELS, height=HEIGHT_PIXELS, background="transparent")
-    configured: Layered = chart.configure_view(stroke=None)
+    chosen = chart.add_params(alt.param(name=CHOSEN, value=""))
+    configured: Layered = chosen.configure_view(stroke=None)
     return configured
 
 
-def pareto_points(run: Run, provenance: str) -> pd.DataFrame:
+def pareto_points(run: Run, provenance: str, unit: Unit = "tokens") -> pd.DataFrame:
     """Return the points of the chart: settings that engaged somewhere and have a reach.
 
-    `saved` and `reach` are those of the table; `is_small` marks a point that rests on fewer than
-    half of the transcripts with needs.
+    `saved` (of tokens or dollars) and `reach` are those of the table; `is_small` marks a point
+    that rests on fewer than half of the transcripts with needs. Without prices there are no
+    points in dollars.
     """
     settings = run.settings()
     columns = [
-        *("setting", "strategy", "is_control", "is_small", "saved", "reach", "matched"),
+        *("setting", "strategy", "is_control", "is_small", "saved", "reach", "matched", "oracle"),
         *(name for name, _ in _TEXTS),
     ]
     if settings.empty:
@@ -93,11 +120,11 @@ def pareto_points(run: Run, provenance: str) -> pd.DataFrame:
     with_needs = rows.loc[rows["needs"] > 0, "key"].nunique()
     chosen = settings[(settings["provenance"] == provenance) & (settings["strategy"] != TRUNCATE)]
     lines = [
-        _point({str(key): value for key, value in line.items()}, with_needs)
+        _point({str(key): value for key, value in line.items()}, with_needs, unit)
         for line in ranked(chosen).to_dict("records")
-        if line["engaged"] and line["shown_n"]
+        if line["engaged"] and line["shown_n"] and pd.notna(line[_SAVING_OF[unit]])
     ]
-    flags = {"is_control": bool, "is_small": bool, "matched": float}
+    flags = {"is_control": bool, "is_small": bool, "matched": float, "oracle": float}
     return pd.DataFrame(lines, columns=columns).astype(flags)
 
 
@@ -126,7 +153,25 @@ def truncation_line(run: Run, provenance: str) -> pd.DataFrame:
     ).round(2)
 
 
-def _point(line: Mapping[str, Any], with_needs: int) -> dict[str, Any]:
+def oracle_line(run: Run, provenance: str) -> pd.DataFrame:
+    """Return saving and the bound of reach at it, if there is a single transcript."""
+    rows = run.rows[(run.rows["provenance"] == provenance) & run.rows["scored"]]
+    curve: Mapping[str, Any] = {}
+    if rows["key"].nunique() == 1:
+        curve = run.sidecar(str(rows.iloc[0]["cell_id"])).get("oracle_curve", {})
+    pairs = zip(curve.get("saving_fraction", ()), curve.get("reach", ()), strict=True)
+    line = sorted((round(100 * saved, 2), round(100 * reach, 2)) for saved, reach in pairs)
+    return pd.DataFrame(line, columns=["saved", "reach"])
+
+
+def _saved_axis(marks: pd.DataFrame, unit: Unit) -> alt.X:
+    """Return the axis of what is saved; dollars can be lost, and then it begins below zero."""
+    least = min(0.0, float(marks["saved"].min()))
+    scale = alt.Scale(domain=[10 * (least // 10), 100], nice=False)
+    return alt.X("saved:Q", title=SAVED_TITLES[unit], scale=scale, axis=_AXIS)
+
+
+def _point(line: Mapping[str, Any], with_needs: int, unit: Unit) -> dict[str, Any]:
     facts, difference = (
         estimate_of(line, "facts_kept_fraction"),
         estimate_of(line, "reach_difference"),
@@ -136,28 +181,40 @@ def _point(line: Mapping[str, Any], with_needs: int) -> dict[str, Any]:
         "strategy": clean(line["strategy"], 40),
         "is_control": line["is_control"],
         "is_small": 2 * line["shown_n"] < with_needs,
-        "saved": round(100 * line["shown_saving"], 2),
+        "saved": round(100 * line[_SAVING_OF[unit]], 2),
         "reach": round(100 * line["shown_reach"], 2),
         "matched": round(100 * line["matched_reach"], 2) if line["is_compared"] else None,
+        "oracle": _hundredfold(line["shown_oracle"]),
         "n_text": f"{line['shown_n']} of {with_needs} with needs",
         "saved_text": percent(line["shown_saving"]),
+        "usd_text": percent(_known(line["shown_usd_saving"])),
+        "oracle_text": percent(_known(line["shown_oracle"])),
         "reach_text": percent(line["shown_reach"]),
         "difference_text": points(difference.mean),
         "facts_text": with_n(percent(facts.mean), facts.n),
     }
 
 
-def _line(data: pd.DataFrame, **look: Any) -> alt.Chart:
+def _hundredfold(value: float | None) -> float | None:
+    return None if (known := _known(value)) is None else round(100 * known, 2)
+
+
+def _known(value: float | None) -> float | None:
+    return None if value is None or pd.isna(value) else float(value)
+
+
+def _line(data: pd.DataFrame, x: alt.X, **look: Any) -> alt.Chart:
     chart: alt.Chart = alt.Chart(_data(data[["saved", "reach"]])).mark_line(**look)
-    return chart.encode(x=_X, y=_Y)
+    return chart.encode(x=x, y=_Y)
 
 
-def _matched(data: pd.DataFrame) -> Layered:
-    base = alt.Chart(_data(data[["saved", "reach", "matched"]])).encode(x=_X)
-    joins = base.mark_rule(stroke=GREY, strokeWidth=1).encode(y=_Y, y2="matched:Q")
-    height = alt.Y("matched:Q", scale=_SCALE)
-    dashes = base.mark_point(shape="stroke", size=120, stroke=GREY, strokeWidth=2).encode(y=height)
-    return alt.layer(joins, dashes)
+def _marked(data: pd.DataFrame, column: str, stroke: str, x: alt.X) -> Layered:
+    """Draw a dash at another reach of each setting, joined to its point."""
+    base = alt.Chart(_data(data[["saved", "reach", column]])).encode(x=x)
+    joins = base.mark_rule(stroke=stroke, strokeWidth=1, opacity=0.6).encode(y=_Y, y2=f"{column}:Q")
+    height = alt.Y(f"{column}:Q", scale=_SCALE)
+    dashes = base.mark_point(shape="stroke", size=120, stroke=stroke, strokeWidth=2)
+    return alt.layer(joins, dashes.encode(y=height))
 
 
 def _look(marks: pd.DataFrame) -> dict[str, Any]:
@@ -175,9 +232,15 @@ def _look(marks: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _points(data: pd.DataFrame, look: Mapping[str, Any], **mark: Any) -> alt.Chart:
+def _points(data: pd.DataFrame, look: Mapping[str, Any], x: alt.X, **mark: Any) -> alt.Chart:
     chart: alt.Chart = alt.Chart(_data(data)).mark_point(strokeWidth=1.5, **mark)
-    return chart.encode(x=_X, y=_Y, tooltip=_TOOLTIP, **look)
+    return chart.encode(x=x, y=_Y, opacity=if_chosen(), tooltip=_TOOLTIP, **look)
+
+
+def if_chosen() -> Any:
+    """Return an encoding that steps back all settings but the chosen one, if one is."""
+    test = f"{CHOSEN} === '' || datum.setting === {CHOSEN}"
+    return alt.condition(test, alt.value(0.9), alt.value(0.15))
 
 
 def _data(frame: pd.DataFrame) -> alt.InlineData:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from reports.charts import GREY, OKABE_ITO, WIDTH_PIXELS
+from reports.charts import CHOSEN, GREY, OKABE_ITO, WIDTH_PIXELS, if_chosen
 from reports.frames import Run
 from reports.wording import clean
 
@@ -80,6 +80,7 @@ def cost_breakdown(data: pd.DataFrame) -> alt.Chart | None:
                 legend=alt.Legend(orient="bottom", title=None, columns=3, labelLimit=260),
             ),
             order=alt.Order("order:Q"),
+            opacity=if_chosen(),
             tooltip=[
                 alt.Tooltip("setting:N"),
                 alt.Tooltip("kind:N"),
@@ -88,7 +89,8 @@ def cost_breakdown(data: pd.DataFrame) -> alt.Chart | None:
         )
         .properties(width=WIDTH_PIXELS, height=BAR_PIXELS * len(order), background="transparent")
     )
-    configured: alt.Chart = chart.configure_view(stroke=None)
+    chosen = chart.add_params(alt.param(name=CHOSEN, value=""))
+    configured: alt.Chart = chosen.configure_view(stroke=None)
     return configured
 
 

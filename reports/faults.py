@@ -164,3 +164,17 @@ def _first_place(sidecar: Mapping[str, Any], rule: str) -> str:
             request, pointer = clean(item.get("request")), clean(item.get("pointer", ""))
             return f"; first at request {request}, {pointer or 'the whole view'}"
     return ""
+
+
+def rules_of(run: Run) -> tuple[tuple[str, str, int, int], ...]:
+    """Return (rule, statement, cells that broke it, cells it was checked in) of every rule."""
+    broken: defaultdict[str, int] = defaultdict(int)
+    scored = run.rows[run.rows["scored"] & ~run.rows["is_control"]]
+    for violated in scored["violated"]:
+        for rule in violated:
+            broken[rule] += 1
+    rules = run.manifest.get("rules", {})
+    return tuple(
+        (clean(rule), clean(statement, MAX_ERROR_CHARS), broken[rule], len(scored))
+        for rule, statement in rules.items()
+    )

@@ -7,7 +7,7 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from reports.charts import WIDTH_PIXELS, Layered
+from reports.charts import CHOSEN, WIDTH_PIXELS, Layered, if_chosen
 from reports.columns import NOT_ENGAGED
 from reports.frames import Run
 from reports.wording import clean, percent
@@ -78,7 +78,7 @@ def heat_map(grid: Grid) -> Layered:
         scale=alt.Scale(scheme="viridis", domain=[0, 100]),
         legend=alt.Legend(orient="bottom"),
     )
-    cells = base.mark_rect().encode(color=colour)
+    cells = base.mark_rect().encode(color=colour, opacity=if_chosen())
     # Viridis is dark at its low end: the text is light there, in either theme.
     ink = alt.condition("datum.reach > 60", alt.value("#111111"), alt.value("#ffffff"))
     texts = base.mark_text(fontSize=11).encode(text="cell_text:N", color=ink)
@@ -86,7 +86,8 @@ def heat_map(grid: Grid) -> Layered:
     chart: Layered = alt.layer(cells, texts).properties(
         width=WIDTH_PIXELS, height=height, background="transparent"
     )
-    configured: Layered = chart.configure_view(stroke=None).configure_axis(grid=False)
+    chosen = chart.add_params(alt.param(name=CHOSEN, value=""))
+    configured: Layered = chosen.configure_view(stroke=None).configure_axis(grid=False)
     return configured
 
 

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
@@ -19,47 +19,22 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from reports import asked
 from reports.answer import answers
-from reports.charts import Layered, front, pareto, pareto_points, truncation_line
 from reports.columns import NOT_ENGAGED, Column
-from reports.faults import alarm, fault_groups
+from reports.faults import alarm, fault_groups, rules_of
 from reports.frames import Run
 from reports.league import Block, blocks, ranked
-from reports.lost import HEADS, HOW_TO, LostNeeds, is_text_shown, lost_of, shown_label
+from reports.lost import HEADS, HOW_TO, LostNeeds, is_text_shown, lost_of
 from reports.matched import EXPLANATION, TRUNCATE
+from reports.page_charts import Chart, Drawn, charts_of
+from reports.self_checks import self_checks
 from reports.story import CAVEATS, definitions, footer, headline, transcripts
-from reports.timeline import lost_needs, timeline
-from reports.wording import MISSING, clean, count, kilo, percent, plural
+from reports.wording import MISSING, clean, count, kilo, percent
 
 _SHOWN: Final = ["engaged", "reach", "saving_fraction"]
 _BREAKS: Final = re.compile(r"(?<=[(_/,])|(?==)")
 """Where a long name may go on in the next line."""
 MAX_SHORT_CHARS: Final = 60
 """Names in the wide table of transcripts."""
-PARETO_CAPTION: Final = (
-    "Each point is a setting, with the saved and reach of the table; further right and higher up "
-    "is better. Dash joined to a point: plain truncation at the same saving on the same "
-    "transcripts; a point below its dash loses more than truncation."
-)
-FRONT_CAPTION: Final = (
-    "Broad line: through the filled points that no other filled one beats in both."
-)
-SMALL_CAPTION: Final = (
-    "Small and hollow: measured on fewer than half of the transcripts with needs."
-)
-TRUNCATION_CAPTION: Final = "Dashed line: truncation at any saving."
-CONTROLS_CAPTION: Final = "Grey: controls."
-TIMELINE_CAPTION: Final = (
-    "One transcript under one setting. Across: requests. Down: messages, oldest on top."
-)
-CROSS_CAPTION: Final = " A cross: a need over a long gap was lost at that request."
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    name: str
-    """Identifier in the page."""
-    title: str
-    caption: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +96,9 @@ def html(run: Run) -> str:
         caveats=CAVEATS,
         definitions=list(definitions(run)),
         faults=fault_groups(run),
+        checked_rules=rules_of(run),
+        compacted=_compacted(run),
+        checks=self_checks(run),
         footer=footer(run),
         headline=headline(run),
         how_to="" if is_text_shown(run) else HOW_TO,
@@ -138,8 +116,8 @@ def html(run: Run) -> str:
 
 def _section(run: Run, block: Block, specs: dict[str, Any]) -> Section:
     charts = []
-    for chart, drawn in _charts(run, block):
-        specs[chart.name] = {**_spec(drawn), "width": "container"}
+    for chart, drawn in charts_of(run, block):
+        specs[chart.name] = _spec(drawn) | ({} if chart.is_facet else {"width": "container"})
         charts.append(chart)
     settings = run.settings()
     of_block = settings[settings["provenance"] == block.provenance]
@@ -167,48 +145,6 @@ def _stacked(block: Block) -> Iterator[SettingLine]:
             elif cell.text != MISSING:
                 cells[-1] = replace(cells[-1], below=f"{column.below}{cell.text}")
         yield SettingLine(line.label, line.is_control, tuple(cells))
-
-
-def _charts(run: Run, block: Block) -> Iterator[tuple[Chart, Layered]]:
-    number = run.provenances.index(block.provenance) + 1
-    drawn = pareto(run, block.provenance)
-    if drawn is not None:
-        title = (
-            f"Saving against reach, n = {plural(block.n_with_needs, 'transcript')} "
-            "with needs over long gaps."
-        )
-        yield Chart(f"pareto-{number}", title, _pareto_caption(run, block.provenance)), drawn
-    row = _shown_cell(run, block.provenance)
-    sidecar = {} if row is None else run.sidecar(str(row["cell_id"]))
-    drawn = timeline(sidecar)
-    if row is not None and drawn is not None:
-        title = f"Context of {clean(row['transcript'])} under {clean(row['label'])}."
-        caption = TIMELINE_CAPTION + (CROSS_CAPTION if lost_needs(sidecar) else "")
-        yield Chart(f"timeline-{number}", title, caption), drawn
-
-
-def _pareto_caption(run: Run, provenance: str) -> str:
-    """Say what is drawn, and nothing that is not."""
-    marks = pareto_points(run, provenance)
-    filled = marks[~marks["is_control"] & ~marks["is_small"]]
-    parts = (
-        (PARETO_CAPTION, True),
-        (FRONT_CAPTION, len(front(filled)) > 1),
-        (SMALL_CAPTION, marks["is_small"].any()),
-        (TRUNCATION_CAPTION, len(truncation_line(run, provenance)) > 0),
-        (CONTROLS_CAPTION, marks["is_control"].any()),
-    )
-    return " ".join([*(text for text, is_drawn in parts if is_drawn), "Hover for numbers."])
-
-
-def _shown_cell(run: Run, provenance: str) -> Mapping[str, Any] | None:
-    """Return the longest engaged cell of the recommended setting, else of the first engaged one."""
-    rows = run.rows[(run.rows["provenance"] == provenance) & run.rows["engaged"]]
-    rows = rows[rows["scored"] & (rows["label"] == shown_label(run, provenance))]
-    if rows.empty:
-        return None
-    longest = rows.nlargest(1, "requests").to_dict("records")[0]
-    return {str(name): value for name, value in longest.items()}
 
 
 def _transcript_lines(run: Run, provenance: str, labels: Sequence[str]) -> Iterator[TranscriptLine]:
@@ -249,7 +185,12 @@ def _meanings(run: Run) -> dict[str, str]:
     }
 
 
-def _spec(chart: Layered) -> dict[str, Any]:
+def _compacted(run: Run) -> int:
+    """Return how many transcripts were compacted when they were recorded."""
+    return int(run.rows.loc[run.rows["segments"] > 1, "key"].nunique())
+
+
+def _spec(chart: Drawn) -> dict[str, Any]:
     """Return the chart as JSON, without the address of its schema."""
     spec: dict[str, Any] = chart.to_dict()
     return {key: value for key, value in spec.items() if key != "$schema"}

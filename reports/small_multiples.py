@@ -1,0 +1,81 @@
+"""Each transcript by itself: saving against reach in one small chart per transcript."""
+
+from typing import Any, Final
+
+import altair as alt
+import pandas as pd
+
+from reports.charts import CHOSEN, GREY, OKABE_ITO, Layered, if_chosen
+from reports.frames import KEY_SEPARATOR, Run
+from reports.matched import TRUNCATE
+from reports.wording import clean
+
+MAX_TRANSCRIPTS: Final = 12
+"""Those with the most needs; the table of transcripts has all."""
+COLUMNS: Final = 3
+PIXELS: Final = 170
+MAX_NAME_CHARS: Final = 32
+
+
+def small_points(run: Run, provenance: str) -> pd.DataFrame:
+    """Return a row per transcript and setting that engaged there and has a reach."""
+    rows = run.rows[(run.rows["provenance"] == provenance) & run.rows["scored"]]
+    needs = rows.groupby("key", sort=False)["needs"].max()
+    chosen = needs[needs > 0].nlargest(MAX_TRANSCRIPTS, keep="first").index
+    rows = rows[rows["key"].isin(chosen) & rows["engaged"] & rows["reach"].notna()]
+    rows = rows[~rows["is_control"] | (rows["strategy"] == TRUNCATE)]
+    found = pd.DataFrame(
+        {
+            "transcript": [
+                clean(key.partition(KEY_SEPARATOR)[0], MAX_NAME_CHARS) for key in rows["key"]
+            ],
+            "setting": [clean(label) for label in rows["label"]],
+            "strategy": [clean(name, 40) for name in rows["strategy"]],
+            "is_truncation": rows["strategy"].eq(TRUNCATE).to_numpy(),
+            "saved": (100 * rows["saving_fraction"]).round(1).to_numpy(),
+            "reach": (100 * rows["reach"]).round(1).to_numpy(),
+        }
+    )
+    return found.reset_index(drop=True)
+
+
+def small_multiples(points: pd.DataFrame) -> alt.FacetChart | None:
+    """Draw a panel per transcript, settings as points and truncation as a line.
+
+    Returns:
+        None for fewer than two transcripts: the large chart says it all.
+    """
+    strategies = list(dict.fromkeys(points.loc[~points["is_truncation"], "strategy"]))
+    if points["transcript"].nunique() < 2 or not strategies:
+        return None
+    values: list[dict[str, Any]] = [
+        {str(key): value for key, value in line.items()} for line in points.to_dict("records")
+    ]
+    axis = alt.Axis(tickCount=3, gridOpacity=0.25)
+    scale = alt.Scale(domain=[0, 100], nice=False)
+    base = alt.Chart().encode(
+        x=alt.X("saved:Q", title="saved, %", scale=scale, axis=axis),
+        y=alt.Y("reach:Q", title="reach, %", scale=scale, axis=axis),
+    )
+    line = base.transform_filter("datum.is_truncation").mark_line(strokeDash=[4, 3], stroke=GREY)
+    colours = [OKABE_ITO[at % len(OKABE_ITO)] for at in range(len(strategies))]
+    dots = base.transform_filter("!datum.is_truncation").mark_point(filled=True, size=45)
+    dots = dots.encode(
+        color=alt.Color(
+            "strategy:N",
+            scale=alt.Scale(domain=strategies, range=colours),
+            legend=alt.Legend(orient="bottom", title=None, labelLimit=240),
+        ),
+        opacity=if_chosen(),
+        tooltip=[alt.Tooltip(f"{name}:N") for name in ("transcript", "setting", "saved", "reach")],
+    )
+    layered: Layered = alt.layer(line, dots, data=alt.InlineData(values=values)).properties(
+        width=PIXELS, height=PIXELS
+    )
+    facets: alt.FacetChart = (
+        layered.facet(facet=alt.Facet("transcript:N", title=None, sort=None), columns=COLUMNS)
+        .properties(background="transparent")
+        .add_params(alt.param(name=CHOSEN, value=""))
+        .configure_view(stroke=None)
+    )
+    return facets
