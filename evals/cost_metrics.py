@@ -14,7 +14,8 @@ COST_METRICS: Final = (
         "calls are in it. At the prices of the priced model, from an empty cache on, with the "
         "recorded answers. Each request is split into tokens read from the provider's cache, "
         "written to it, and neither; the tier is chosen by its whole input. A message that changed "
-        "anywhere is not read. Nothing is fetched again (recovery probability 0).",
+        "anywhere is not read. Cached prompts expire by the recorded times; without times they do "
+        "not. Nothing is fetched again (recovery probability 0).",
     ),
     Metric(
         "saved_usd_fraction",
