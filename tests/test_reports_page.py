@@ -145,11 +145,13 @@ def test_the_parts_come_in_the_order_of_the_design(page):
     marks = (
         'class="answer"',
         'id="pareto-1"',
-        'id="timeline-1"',
         'id="league-1"',
+        'id="timeline-1"',
         "What the columns mean",
         "Failures and broken rules",
-        "Each transcript",
+        "<h2>Recorded compactions",
+        "<h2>Self-checks",
+        "<h2>Each transcript",
         "<h2>Caveats",
         "How this was made",
     )
