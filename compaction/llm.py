@@ -186,6 +186,12 @@ class OpenAIChat:
             else:
                 return self._reply(answer, started)
 
+    def close(self) -> None:
+        """Close the connections that `complete` keeps open; the next call opens new ones."""
+        client = self._clients.pop("sync", None)
+        if client is not None:
+            client.close()
+
     def _endpoint(self, client: Any) -> Any:
         return client.chat.completions if self.api == "chat" else client.responses
 

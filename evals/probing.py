@@ -6,6 +6,7 @@ is what a prompt cache wants: all questions over one view, then the next view.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, Protocol
@@ -154,16 +155,20 @@ def record(asked: ProbeRequest, say: Say) -> Recorded:
     """
     done = Recorded()
     tariff = _tariff(asked)
-    live = LimitedChat(_chat(asked, TEMPERATURE), tariff, asked.max_cost_usd)
-    proposing = live.sharing(_chat(asked, ACTION_TEMPERATURE))
-    for task in _tasks(asked, done.skipped):
-        recordings = task.recordings
-        books = Books(
-            recordings.chat(SUMMARIES, live=live),
-            recordings.chat(PROBES, live=live),
-            recordings.chat(ACTIONS, temperature=ACTION_TEMPERATURE, live=proposing),
-        )
-        _Asking(asked, task, books, say).run()
+    with (
+        closing(_chat(asked, TEMPERATURE)) as steady,
+        closing(_chat(asked, ACTION_TEMPERATURE)) as wavering,
+    ):
+        live = LimitedChat(steady, tariff, asked.max_cost_usd)
+        proposing = live.sharing(wavering)
+        for task in _tasks(asked, done.skipped):
+            recordings = task.recordings
+            books = Books(
+                recordings.chat(SUMMARIES, live=live),
+                recordings.chat(PROBES, live=live),
+                recordings.chat(ACTIONS, temperature=ACTION_TEMPERATURE, live=proposing),
+            )
+            _Asking(asked, task, books, say).run()
     done.asked = live.purse.calls
     done.spent_usd = None if tariff.rates is None else live.purse.spent_usd
     return done
