@@ -5,7 +5,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from evals.audit_values import BoundaryAudit, Survived
-from evals.audit_words import CLASS_WORDS, KIND_WORDS, counted, cut, dollars, listed
+from evals.audit_words import (
+    CLASS_WORDS,
+    KIND_WORDS,
+    NEED_KIND_WORDS,
+    counted,
+    cut,
+    dollars,
+    listed,
+)
 
 NEARLY_ALL_FRACTION: Final = 0.9
 """Of the history; keeping as much is no advice."""
@@ -16,6 +24,7 @@ def findings_of(each: BoundaryAudit) -> Iterator[str]:
     yield _cost(each)
     yield _needs(each)
     yield from _missing(each)
+    yield from _other_kinds(each)
     if each.unlogged_tokens:
         yield (
             f"The provider counted {each.unlogged_tokens:,} tokens more than the log holds: an "
@@ -29,6 +38,9 @@ def findings_of(each: BoundaryAudit) -> Iterator[str]:
             f"{counted(each.gone_before, 'reference')} came from before an earlier compaction: "
             "nobody could have kept them here."
         )
+    for one in each.contestants:
+        if one.error is not None:
+            yield f"{one.label} failed: {one.error}."
     yield from _names(each)
 
 
@@ -62,6 +74,16 @@ def _needs(each: BoundaryAudit) -> str:
     return (
         f"{counted(needs.asked, 'reference')} from before were needed afterwards: {listed(parts)}."
     )
+
+
+def _other_kinds(each: BoundaryAudit) -> Iterator[str]:
+    parts = [
+        f"{counted(n.asked, *NEED_KIND_WORDS[kind])} ({n.kept:,} kept, {n.named:,} named, "
+        f"{n.read_again:,} read again)"
+        for kind, n in each.needs_by_kind.items()
+    ]
+    if parts:
+        yield f"Not in these numbers: {listed(parts)}."
 
 
 def _missing(each: BoundaryAudit) -> Iterator[str]:

@@ -9,7 +9,7 @@ from evals.audit_text import Grid, Section
 
 WIDTH: Final = 100
 """Of sentences on a terminal; tables are as wide as they are."""
-MAX_LABEL_CHARS: Final = 60
+MAX_LABEL_CHARS: Final = 80
 
 
 def as_text(sections: Sequence[Section]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from evals.audit_findings import findings_of
+from evals.audit_findings import NEARLY_ALL_FRACTION, findings_of
 from evals.audit_values import Audit, BoundaryAudit, Contestant, SessionAudit
 from evals.audit_words import counted, dollars
 
@@ -90,7 +90,11 @@ def _overall(audit: Audit) -> Iterator[str]:
     best = _best_overall(found)
     if best:
         yield best
-    fewest = [each.clearing for each in found if each.clearing is not None]
+    fewest = [
+        each.clearing
+        for each in found
+        if each.clearing and each.clearing.tokens <= NEARLY_ALL_FRACTION * each.history_tokens
+    ]
     if len(fewest) > 1:
         keep = max(each.keep_last_results for each in fewest)
         yield (
@@ -123,8 +127,8 @@ def _total_needs(found: Sequence[BoundaryAudit]) -> str:
     unseen = sum(each.needs.unseen for each in found)
     return (
         f"Of {counted(asked, 'reference')} needed afterwards the recorded compactions kept "
-        f"{kept:,} and named {named:,}; {read:,} were read again first, {lost:,} were lost"
-        f"{f', {unseen:,} cannot be judged' if unseen else ''}."
+        f"{kept:,}, named {named:,}, left {read:,} to be read again and lost {lost:,}"
+        f"{f'; {unseen:,} cannot be judged' if unseen else ''}."
     )
 
 
@@ -208,7 +212,7 @@ def _contestants(each: BoundaryAudit) -> Grid:
 
 def _row(one: Contestant, each: BoundaryAudit) -> tuple[str, ...]:
     if one.error is not None or one.survived is None:
-        return (one.label, f"failed: {one.error}", *[""] * (len(CONTESTANT_HEADS) - 2))
+        return (one.label, "failed", *[""] * (len(CONTESTANT_HEADS) - 2))
     over = "" if one.is_within_budget else " (over)"
     also = one.survived
     return (

@@ -20,6 +20,18 @@ KIND_WORDS: Final = {
     "command": ("command", "commands"),
     "call": ("other call", "other calls"),
 }
+NEED_KIND_WORDS: Final = {
+    "pinned": ("reference of the first messages", "references of the first messages"),
+    "derived": (
+        "reference that the assistant had been first to use",
+        "references that the assistant had been first to use",
+    ),
+    "quote": ("text that an edit had to quote", "texts that edits had to quote"),
+    "derived_quote": (
+        "text of the assistant's own that an edit had to quote",
+        "texts of the assistant's own that edits had to quote",
+    ),
+}
 MAX_NAMES: Final = 20
 """Of one list."""
 

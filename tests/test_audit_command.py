@@ -1,0 +1,128 @@
+"""`audit` as a user runs it."""
+
+import json
+import sys
+
+import pytest
+
+from evals.cli import main
+from tests.audit_cases import FORMATS, OUTCOMES, claude_code
+from tests.run_cases import write_code
+
+
+@pytest.fixture
+def command(capsys, monkeypatch):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["compaction-evals", "audit", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        said = capsys.readouterr()
+        return stopped.value.code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def sessions(tmp_path):
+    """A folder with the story in all four formats."""
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    for write in FORMATS.values():
+        write(folder)
+    return folder
+
+
+def test_a_folder_of_all_formats_is_audited_and_written(command, sessions, tmp_path):
+    out, md = tmp_path / "out", tmp_path / "notes" / "a.md"
+
+    code, text, errors = command(sessions, "--out", out, "--md", md, "--no-controls")
+
+    assert (code, errors) == (0, f"wrote {out / 'audit.html'}\n")
+    assert "4 sessions, 4 of them compacted; 4 compactions that can be judged." in text
+    assert "Of 16 references needed afterwards" in text
+    assert sorted(path.name for path in out.iterdir()) == ["audit.html", "audit.json", "audit.md"]
+    assert md.read_text() == (out / "audit.md").read_text()
+    for path in (*out.iterdir(), md):
+        assert not any(name in path.read_text() for name in OUTCOMES)
+
+
+def test_json_is_everything_and_nothing_else(command, tmp_path):
+    code, text, _ = command(claude_code(tmp_path), "--json", "--show-text")
+
+    found = json.loads(text)
+    (boundary,) = found["sessions"][0]["boundaries"]
+    assert (code, found["format"], found["version"]) == (0, "compaction-evals/audit", 1)
+    assert {line["name"]: line["outcome"] for line in boundary["lines"]} == OUTCOMES
+    assert [each["label"] for each in boundary["contestants"]][-2:] == ["identity", "drop_all"]
+
+
+def test_names_are_shown_on_the_terminal_only_if_wanted(command, tmp_path):
+    path = claude_code(tmp_path)
+
+    assert "config/retry.yaml" not in command(path)[1]
+    assert "config/retry.yaml (+5)" in command(path, "--show-text")[1]
+
+
+def test_strategies_and_grids_are_those_of_the_flags(command, tmp_path):
+    arguments = ("--strategy", "clear_tool_results", "--grid", "keep_last_results=0,1,2")
+
+    _, text, _ = command(claude_code(tmp_path), *arguments, "--no-controls", "--json")
+
+    boundary = json.loads(text)["sessions"][0]["boundaries"][0]
+    assert [each["label"] for each in boundary["contestants"]] == [
+        "recorded",
+        *(f"clear_tool_results(keep_last_results={n})" for n in range(3)),
+    ]
+
+
+def test_a_strategy_that_fails_makes_the_exit_code_1(command, tmp_path):
+    spec = f"{write_code(tmp_path)}:fails"
+
+    code, text, _ = command(claude_code(tmp_path), "--strategy", spec)
+
+    assert code == 1
+    assert "no luck" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--strategy", "nobody"), "unknown strategy 'nobody'"),
+        (("--set", "keep_last_results=3"), "need --strategy"),
+        (("--price", "no-such-model"), "no price is known"),
+        (("--base-url", "http://localhost:1"), "--base-url needs --model"),
+    ],
+)
+def test_wrong_flags_are_one_line_and_exit_2(command, tmp_path, arguments, says):
+    code, out, errors = command(claude_code(tmp_path), *arguments)
+
+    assert (code, out) == (2, "")
+    assert says in errors
+    assert errors.count("\n") == 1
+
+
+def test_nothing_to_read_is_exit_2(command, tmp_path):
+    (tmp_path / "notes.txt").write_text("no conversation")
+
+    assert command(tmp_path / "missing")[0] == 2
+    code, _, errors = command(tmp_path)
+    assert (code, "no transcript in 1 files" in errors) == (2, True)
+
+
+def test_a_damaged_file_is_named_and_makes_the_exit_code_1(command, sessions):
+    (sessions / "broken.json").write_text('{"sessionId": "x", "agent": "lead", "messages": [')
+
+    code, text, errors = command(sessions)
+
+    assert code == 1
+    assert "broken.json" in errors
+    assert "Not read: " in text
+
+
+def test_a_place_that_cannot_be_written_is_one_line(command, tmp_path):
+    path = claude_code(tmp_path)
+
+    code, _, errors = command(path, "--md", path / "a.md")
+
+    assert code == 2
+    assert errors.startswith("error: cannot write ")

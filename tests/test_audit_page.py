@@ -1,0 +1,58 @@
+"""The page of an audit: safe to open, whatever a session is called."""
+
+from dataclasses import replace
+from html.parser import HTMLParser
+
+from evals.audit_text import CONTESTANT_HEADS
+from evals.auditing import to_json
+from reports.audit_page import audit_html
+from tests.audit_cases import OUTCOMES, compacted
+from tests.test_audit_text import audit_of
+
+HOSTILE = "<script>alert(1)</script>\x1b[2J‮"
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.found = []
+        self.links = []
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append(tag)
+        self.links += [value for name, value in attrs if name in ("src", "href", "onclick")]
+
+
+def tags_of(page):
+    tags = Tags()
+    tags.feed(page)
+    return tags
+
+
+def test_the_page_runs_no_script_and_loads_nothing():
+    page = audit_html(to_json(audit_of(replace(compacted(), name=HOSTILE))))
+
+    tags = tags_of(page)
+    assert "script" not in tags.found
+    assert tags.links == []
+    assert "default-src 'none'" in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;\\u001b" in page.replace("\\x1b", "\\u001b")
+    assert not {"\x1b", "‮"} & set(page)
+
+
+def test_the_page_says_what_the_terminal_says_and_shows_all_columns():
+    page = audit_html(to_json(audit_of(compacted())))
+
+    assert "2 file paths were needed again within 5 requests and were gone" in page
+    assert all(f'<th scope="col">{head}</th>' in page for head in CONTESTANT_HEADS)
+    assert tags_of(page).found.count("table") == 1
+
+
+def test_names_are_on_the_page_only_if_text_is_shown():
+    hidden = audit_html(to_json(audit_of(compacted())))
+    shown = audit_html(to_json(audit_of(compacted(), show_text=True)))
+
+    assert not any(name in hidden for name in OUTCOMES)
+    assert "config/retry.yaml" in shown
+    assert "--show-text" in hidden
+    assert "--show-text" not in shown

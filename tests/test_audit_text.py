@@ -1,0 +1,170 @@
+"""What a user reads: the story's audit word by word, and what single findings say."""
+
+from dataclasses import replace
+
+from evals.audit import audit_session
+from evals.audit_findings import findings_of
+from evals.audit_rendering import as_markdown, as_text
+from evals.audit_text import Grid, Section, sections_of
+from evals.audit_values import Audit, Clearing, NeedCounts
+from evals.settings import Setting
+from evals.transcripts import Transcript
+from tests.audit_cases import BEFORE, boundary_of, compacted, plan, segment
+
+FINDINGS = [
+    "Read or run again although it had been there: 1 file, 28 tokens, $0.0003; 1 of 6 requests "
+    "did nothing else.",
+    "4 references from before were needed afterwards: 1 kept, 1 only named, 1 read again in time "
+    "and 1 lost.",
+    "2 file paths were needed again within 5 requests and were gone; only nearly everything would "
+    "have kept all of them: the last 2 of 2 results, 107 tokens.",
+    "Within 35 tokens no strategy here would have kept any of it.",
+    "Not in these numbers: 1 reference that the assistant had been first to use (0 kept, 0 named, "
+    "0 read again).",
+    "The summary names 3 references; 1 stands nowhere before it.",
+    "Of 1 standing instruction no longer there, 0 are repeated.",
+    "Of 1 file read or changed before, 1 no longer named, 0 without the last state.",
+]
+NAMED = [
+    "Missing, and how many requests later: /srv/data/ledger.db (+2), config/retry.yaml (+5)",
+    "Read or run again: file /srv/app/export.py",
+    "Nowhere before the summary: /srv/app/ghost_module.py",
+]
+TEXT = """\
+
+Audit of recorded compactions
+=============================
+- 1 session, 1 of them compacted; 1 compaction that can be judged.
+- Forgetting cost 1 call that read or ran again what had been there: 28 tokens, $0.0003, 1 request
+  for nothing else.
+- Of 4 references needed afterwards the recorded compactions kept 1, named 1, left 1 to be read
+  again and lost 1.
+
+story (story.json): 9 requests, largest input 170 tokens
+========================================================
+
+Compaction 1 (auto) before request 4: 107 tokens became 35; 6 requests after it
+-------------------------------------------------------------------------------
+"""
+GRID = """\
+at the boundary                 tokens   reached  by handle  named  lost  of missing
+recorded                            35    1 of 4          0      1     2      0 of 2
+at most, by whole messages          35  2.0 of 4
+identity                    107 (over)    4 of 4          0      0     0      2 of 2
+drop_all                             6    0 of 4          0      0     4      0 of 2
+"""
+
+
+def audit_of(*transcripts, show_text=False):
+    asked = plan(Setting("identity"), Setting("drop_all"), show_text=show_text)
+    return Audit(tuple(audit_session(t, asked) for t in transcripts), show_text)
+
+
+def test_the_findings_of_the_story_are_these():
+    assert list(findings_of(boundary_of(compacted(), show_text=False))) == FINDINGS
+    assert list(findings_of(boundary_of(compacted()))) == FINDINGS + NAMED
+
+
+def test_the_terminal_shows_the_story():
+    text = as_text(sections_of(audit_of(compacted())))
+
+    assert text.startswith(TEXT)
+    assert GRID in text
+    assert "shown with --show-text" in text
+
+
+def test_markdown_has_all_columns_and_escapes_names():
+    audit = audit_of(replace(compacted(), name="a|b<script>", source="s_1.json"))
+
+    text = as_markdown(sections_of(audit))
+
+    assert "## a\\|b&lt;script&gt; (s\\_1.json): 9 requests, largest input 170 tokens" in text
+    assert "| at the boundary | tokens | reached | by handle | named | lost | of missing |" in text
+    assert "| recorded | 35 | 1 of 4 | 0 | 1 | 2 | 0 of 2 | 0 of 1 | – | 1 of 1 | 1 |" in text
+    assert "<script>" not in text
+
+
+def test_when_nothing_was_lost_it_says_so():
+    before = (*BEFORE[:2], ("says", "Read."))
+    after = (("user", "Go on."), ("call", "c5", "run", {"run": "serve port=8787"}, "ok"))
+    found = boundary_of(compacted(before, after))
+
+    assert list(findings_of(found))[1] == (
+        "Nothing was lost: the 1 reference needed afterwards had been kept."
+    )
+    assert found.missing == ()
+
+
+def test_when_nothing_was_needed_it_says_so():
+    found = boundary_of(compacted(after=(("user", "Go on."), ("says", "Done."))))
+
+    assert list(findings_of(found))[:2] == [
+        "Nothing was read or run again that had been there before.",
+        "Nothing that was used afterwards came from before the boundary.",
+    ]
+
+
+def test_what_to_do_is_told_with_its_price():
+    found = boundary_of(compacted())
+    cheap = replace(found, clearing=Clearing(8, 60, 4_100), history_tokens=50_000)
+    none = replace(found, clearing=Clearing(0, 60, 900), history_tokens=50_000)
+    reached = replace(found.contestants[1], missing_reached=1, tokens=30, recoverable=2)
+    reached = replace(reached, is_within_budget=True)
+    able = replace(found, contestants=(found.contestants[0], reached))
+
+    assert list(findings_of(cheap))[2] == (
+        "2 file paths were needed again within 5 requests and were gone; keep_last_results=8 would "
+        "have kept all of them in 4,100 tokens; 35 of 50,000 were sent."
+    )
+    assert "clearing every tool result would still have kept" in list(findings_of(none))[2]
+    assert list(findings_of(able))[3] == (
+        f"Within the same 35 tokens {reached.label} would have kept 1 of 2, in 30; 2 of all 4 "
+        "needs only through a handle."
+    )
+
+
+def test_what_cannot_be_judged_is_no_loss():
+    found = boundary_of(compacted())
+    hidden = replace(
+        found,
+        unlogged_tokens=13_547,
+        is_readable=False,
+        needs=NeedCounts(asked=4, kept=1, named=1, read_again=1, unseen=1),
+        gone_before=2,
+    )
+
+    text = " ".join(findings_of(hidden))
+
+    assert "1 read again in time, 0 lost and 1 that cannot be judged" in text
+    assert "13,547 tokens more than the log holds" in text
+    assert "no text of the summary: what it says cannot be checked" in text
+    assert "2 references came from before an earlier compaction" in text
+
+
+def test_sessions_without_compaction_stand_in_one_table():
+    plain = Transcript("plain", (segment(compacted().segments[0].messages),), source="p.json")
+
+    text = as_text(sections_of(audit_of(plain, replace(plain, name="other"))))
+
+    assert "2 sessions, 0 of them compacted; 0 compactions that can be judged." in text
+    assert "plain (p.json)" in text
+    assert text.count("never") >= 2
+
+
+def test_a_failed_session_is_named():
+    (session,) = audit_of(compacted()).sessions
+    failed = replace(session, boundaries=(), error="no luck")
+
+    text = as_text(sections_of(Audit((failed,), show_text=False, refused=("b.json: damaged",))))
+
+    assert "Failed: story (story.json): no luck" in text
+    assert "Not read: b.json: damaged" in text
+
+
+def test_names_cannot_steer_a_terminal():
+    section = Section("t\x1b[2J", 1, ("a\nb\x07",), Grid(("h",), (("c\r",),)))
+
+    text = as_text([section])
+
+    assert not {"\x1b", "\x07", "\r"} & set(text)
+    assert "a\\nb" in text
