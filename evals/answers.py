@@ -111,8 +111,9 @@ class RecordedChat:
         self._load()
 
     @property
-    def replies(self) -> tuple[ModelReply, ...]:
-        return tuple(self._replies.values())
+    def recorded(self) -> Mapping[str, ModelReply]:
+        """Return the replies by the digest of the request body that they answer."""
+        return self._replies
 
     def find(self, call: ModelCall) -> ModelReply | None:
         """Return the recorded reply, or None."""

@@ -140,7 +140,7 @@ def outlook(asked: ProbeRequest) -> Outlook:
             task.recordings.chat(PROBES),
             task.recordings.chat(ACTIONS, temperature=ACTION_TEMPERATURE),
         ]
-        replies += [reply for book in books for reply in book.replies]
+        replies += [reply for book in books for reply in book.recorded.values()]
         estimating = Books(*(EstimatingChat(book, estimate) for book in books))
         _Asking(asked, task, estimating, say=lambda _: None).run()
     return Outlook(estimate, _tariff(asked), seconds_per_token(replies))
