@@ -118,6 +118,8 @@ class RecordedChat:
     def find(self, call: ModelCall) -> ModelReply | None:
         """Return the recorded reply, or None."""
         known = self._replies
+        if not known:
+            return None
         digests = (digest_of_body(body) for body in bodies(call, self.endpoint))
         return next((known[digest] for digest in digests if digest in known), None)
 

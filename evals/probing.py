@@ -26,6 +26,7 @@ from evals.next_action import (
 )
 from evals.prepare import Prepared, prepare
 from evals.prices import PriceVector
+from evals.probe_score import DECIDED
 from evals.probes import MAX_QUESTIONS, Probe, probe_call, probes_of
 from evals.recordings import ACTIONS, PROBES, SUMMARIES, Recordings, recordings_of
 from evals.settings import Setting, bind, boundary_settings, check
@@ -58,7 +59,8 @@ class ProbeRequest:
     max_questions: int | None = MAX_QUESTIONS
     with_actions: bool = True
     judged: Judged = "undecided"
-    """Which answers a judge sees: those that grading leaves open, all (for its kappa), or none."""
+    """Which answers a judge sees: those that grading leaves open, all that are right or wrong as
+    well (for its kappa), or none."""
     replicates: int = 1
     concurrency: int = 1
     max_cost_usd: float | None = None
@@ -257,9 +259,10 @@ class _Asking:
         )
 
     def _is_judged(self, probe: Probe, reply: str) -> bool:
-        if self.asked.judged != "undecided":
-            return self.asked.judged == "all"
-        return grade(reply, probe.answers, question=probe.question) is None
+        if self.asked.judged == "none":
+            return False
+        found = grade(reply, probe.answers, question=probe.question)
+        return found is None or (self.asked.judged == "all" and found.outcome in DECIDED)
 
 
 def _chat(asked: ProbeRequest, temperature: float) -> OpenAIChat:
