@@ -1,6 +1,6 @@
 """The recorded bills of real logs, reproduced by leaving them as they are.
 
-`pytest tests/test_recorded_bills.py -n 0 -s` prints a line for each log: recorded usage at list
+`pytest tests/test_recorded_bills.py -m slow -n 0 -s` prints a line for each log: recorded usage at list
 prices of its day, what the recording program itself took it to cost, the simulated bill, and its
 error by the caching rule alone and with the losses that the log shows. The first request of some
 logs read from the cache of an earlier conversation, which a replay from an empty cache cannot; the
@@ -28,7 +28,10 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 FOLDERS = ("claude_code", "pi", "codex", "cline")
 ALIASES = {"aide-gpt-5": "gpt-5"}
 """Names that no list has; a user would give their prices in a file."""
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the sample logs are not here")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not DATA.is_dir(), reason="the sample logs are not here"),
+]
 
 
 @dataclass(frozen=True)
