@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from compaction.errors import CompactionError
 from compaction.llm import ChatModel
 from compaction.strategy import Context, Request
-from evals.audit_contestants import Place, Placed, placed
+from evals.audit_contestants import CLEARING, Place, Placed, placed
 from evals.audit_needs import Asked, asked_after, best_possible, judge, statuses, step_at
 from evals.audit_survival import survived_in
 from evals.audit_values import (
@@ -46,7 +46,6 @@ from evals.transcripts import Transcript
 from evals.would_fire import firing_settings, first_fires
 
 HEADLINE: Final = "need"
-CLEARING: Final = "clear_tool_results"
 _REACHED: Final[tuple[Status, ...]] = ("visible_source", "restated", "recoverable")
 MIN_UNLOGGED_FRACTION: Final = 0.1
 """Of the reported input. Less may be the calibration's error. This project's choice."""
@@ -60,17 +59,6 @@ class AuditPlan:
     model: ChatModel
     prices: PriceChoice
     show_text: bool = False
-
-
-def default_contestants() -> list[Setting]:
-    """Return who stands beside a recorded compaction: the systems, clearing, and controls."""
-    names = ("clear_tool_results", "xun", "my_pi_agent", "three_layer")
-    return [*map(Setting, names), *audit_controls()]
-
-
-def audit_controls() -> list[Setting]:
-    """Return the controls: plain truncation at the budget, everything, and nothing."""
-    return [Setting("truncate"), Setting("identity"), Setting("drop_all")]
 
 
 def audit_session(transcript: Transcript, plan: AuditPlan) -> SessionAudit:

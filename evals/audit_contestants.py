@@ -50,6 +50,18 @@ NEEDS_USAGE: Final = frozenset({"xun"})
 """Strategies that decide by what the reply before was reported to have used."""
 SIZE_STEPS: Final = 64
 """A parameter in tokens or characters is fitted to this part of its range, a count exactly."""
+CLEARING: Final = "clear_tool_results"
+
+
+def default_contestants() -> list[Setting]:
+    """Return who stands beside a recorded compaction: the systems, clearing, and controls."""
+    names = (CLEARING, "xun", "my_pi_agent", "three_layer")
+    return [*map(Setting, names), *audit_controls()]
+
+
+def audit_controls() -> list[Setting]:
+    """Return the controls: plain truncation at the budget, everything, and nothing."""
+    return [Setting("truncate"), Setting("identity"), Setting("drop_all")]
 
 
 @dataclass(frozen=True)

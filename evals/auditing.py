@@ -10,7 +10,8 @@ from typing import Any, Final
 from compaction.atomic import write_atomically
 from compaction.errors import CompactionError
 from compaction.messages import Json
-from evals.audit import AuditPlan, audit_controls, audit_session, default_contestants
+from evals.audit import AuditPlan, audit_session
+from evals.audit_contestants import audit_controls, default_contestants
 from evals.audit_rendering import as_markdown
 from evals.audit_text import sections_of
 from evals.audit_values import Audit, SessionAudit
@@ -53,6 +54,8 @@ class AuditRequest:
 class Audited:
     audit: Audit
     found: LoadReport
+    is_stopped: bool = False
+    """Whether somebody stopped it; the audit is then of the sessions before."""
 
     @property
     def has_failed(self) -> bool:
@@ -75,10 +78,13 @@ def run_audit(asked: AuditRequest, progress: Progress) -> Audited:
         show_text=asked.show_text,
     )
     found = survey(asked.paths)
-    sessions = []
-    for number, location in enumerate(found.locations):
-        progress(number, len(found.locations), location.name)
-        sessions.append(_audited(location, plan))
+    sessions: list[SessionAudit] = []
+    try:
+        for location in found.locations:
+            progress(len(sessions), len(found.locations), location.name)
+            sessions.append(_audited(location, plan))
+    except KeyboardInterrupt:
+        pass
     audit = Audit(
         sessions=tuple(sessions),
         show_text=asked.show_text,
@@ -88,7 +94,7 @@ def run_audit(asked: AuditRequest, progress: Progress) -> Audited:
         command=asked.command,
         versions={"compaction-evals": _version("compaction-evals")},
     )
-    return Audited(audit, found)
+    return Audited(audit, found, is_stopped=len(sessions) < len(found.locations))
 
 
 def contestants(asked: AuditRequest) -> list[Setting]:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from compaction.extractive import ExtractiveModel
 from compaction.messages import Message, ToolCall
-from evals.audit import AuditPlan, audit_session, default_contestants
+from evals.audit import AuditPlan, audit_session
+from evals.audit_contestants import default_contestants
 from evals.loading import load_file
 from evals.price_choice import PriceChoice
 from evals.settings import Setting

@@ -2,11 +2,13 @@
 
 import json
 import sys
+import time
 
 import pytest
 
 from evals.cli import main
 from tests.audit_cases import FORMATS, OUTCOMES, claude_code
+from tests.import_cases import SAMPLES, needs_samples
 from tests.run_cases import write_code
 
 
@@ -126,3 +128,53 @@ def test_a_place_that_cannot_be_written_is_one_line(command, tmp_path):
 
     assert code == 2
     assert errors.startswith("error: cannot write ")
+
+
+def test_what_was_done_before_a_stop_is_told(command, sessions, monkeypatch):
+    import evals.auditing
+
+    audited = evals.auditing.audit_session
+    done = []
+
+    def stopped(transcript, plan):
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(transcript)
+        return audited(transcript, plan)
+
+    monkeypatch.setattr(evals.auditing, "audit_session", stopped)
+    code, text, errors = command(sessions)
+
+    assert (code, errors) == (130, "stopped after 2 of 4 sessions\n")
+    assert "2 sessions, 2 of them compacted" in text
+
+
+@needs_samples
+def test_the_compactions_of_real_sessions_are_those_that_were_looked_at_by_hand(command):
+    _, text, _ = command(SAMPLES / "claude_code", "--json", "--show-text", "--no-controls")
+
+    found = [b for s in json.loads(text)["sessions"] for b in s["boundaries"]]
+    cleared, full = sorted(found, key=lambda each: each["kind"], reverse=True)
+    assert [cleared["needs"][k] for k in ("asked", "kept")] == [2, 2]
+    # The first request after the summary reads two files of the merge again, and nothing else.
+    assert full["reacquired"]["by_kind"] == {"file": 2}
+    assert [name.rpartition("/")[2] for name in full["reacquired"]["names"]] == [
+        "auto_commit.go",
+        "manual_commit.go",
+    ]
+    # 61,595 tokens were reported for a summary of 2,865: files were put in again without a word.
+    assert full["unlogged_tokens"] > 10_000
+    assert full["needs"]["lost"] == 0
+    assert full["survived"]["invented"] == [["/Users/dev1/.REDACTED.jsonl", "path"]]
+
+
+@needs_samples
+@pytest.mark.slow
+@pytest.mark.timing
+def test_six_real_sessions_take_less_than_twelve_seconds(command):
+    started = time.process_time()
+
+    code, _, _ = command(SAMPLES / "claude_code")
+
+    assert code == 0
+    assert time.process_time() - started < 12

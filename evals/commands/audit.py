@@ -1,13 +1,12 @@
 """`audit`: what the compactions recorded in sessions lost, and what others would have kept."""
 
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evals.commands.exit_codes import EXIT_FAILED
+from evals.commands.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
 from evals.commands.flags import (
     BaseUrl,
     Grids,
@@ -23,9 +22,6 @@ from evals.commands.flags import (
 
 if TYPE_CHECKING:
     from evals.auditing import Audited, AuditRequest
-
-BAR_AFTER_SECONDS = 2.0
-"""A shorter audit shows no progress bar."""
 
 
 def audit(
@@ -96,6 +92,10 @@ def audit(
         write_text(md, as_markdown(sections_of(found)))
     if out is not None:
         _write(audited, out)
+    if audited.is_stopped:
+        n_done, n_all = len(found.sessions), len(audited.found.locations)
+        typer.echo(f"stopped after {n_done:,} of {n_all:,} sessions", err=True)
+        sys.exit(EXIT_INTERRUPTED)  # typer.Exit would say that the same command continues
     raise typer.Exit(EXIT_FAILED if audited.has_failed else 0)
 
 
@@ -123,16 +123,13 @@ def _with_bar(asked: "AuditRequest") -> "Audited":
         MofNCompleteColumn(),
         TextColumn("{task.description}", markup=False),
     )
-    started = time.monotonic()
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
-        task = bar.add_task("", total=None, visible=False)
+        task = bar.add_task("reading files", total=None)
 
         def note(done: int, total: int, name: str) -> None:
-            is_slow = time.monotonic() - started > BAR_AFTER_SECONDS
-            text = one_line(name[:40])
-            bar.update(task, completed=done, total=total, description=text, visible=is_slow)
+            bar.update(task, completed=done, total=total, description=one_line(name[:40]))
 
         audited = run_audit(asked, note)
     say_refused(console, audited.found)
