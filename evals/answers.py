@@ -24,6 +24,7 @@ from evals.redaction import DIGEST_HEADER, clean_request
 SECONDS_FILE: Final = "seconds.json"
 """Digest of a request -> how long its answer took; what a cassette does not say."""
 TEMPERATURE: Final = 0.0
+APIS: Final[tuple[Api, ...]] = ("chat", "responses")
 
 
 class UnrecordedError(CompactionError):
@@ -36,29 +37,31 @@ class Endpoint:
 
     model: str
     temperature: float | None = TEMPERATURE
-    api: Api = "chat"
 
 
 def bodies(call: ModelCall, endpoint: Endpoint) -> Iterator[dict[str, Any]]:
     """Yield the request bodies that a call may have been sent as, the first tried first.
 
-    Endpoints that reject a parameter are asked again without it (`compaction.model_wire`).
+    Endpoints that reject a parameter are asked again without it (`compaction.model_wire`), and
+    either API may have been used. A replicate that a body cannot tell apart has none.
     """
-    droppable: list[str] = []
-    with suppress(ModelError):
-        droppable = [key for key in REFUSABLE if key in _body(call, endpoint)]
-    for count in range(len(droppable) + 1):
-        for refused in combinations(droppable, count):
-            with suppress(ModelError):
-                yield _body(call, endpoint, refused)
+    for api in APIS:
+        with suppress(ModelError):
+            droppable = [key for key in REFUSABLE if key in _body(call, endpoint, api)]
+            for count in range(len(droppable) + 1):
+                for refused in combinations(droppable, count):
+                    with suppress(ModelError):
+                        yield _body(call, endpoint, api, refused)
 
 
-def _body(call: ModelCall, endpoint: Endpoint, refused: Sequence[str] = ()) -> dict[str, Any]:
+def _body(
+    call: ModelCall, endpoint: Endpoint, api: Api = "chat", refused: Sequence[str] = ()
+) -> dict[str, Any]:
     return request_body(
         call,
         model=endpoint.model,
         temperature=endpoint.temperature,
-        api=endpoint.api,
+        api=api,
         refused=refused,
     )
 
@@ -80,11 +83,7 @@ def digest_of_body(body: Mapping[str, Any]) -> str:
 
 
 def request_digest(call: ModelCall, endpoint: Endpoint) -> str:
-    """Return the digest of a call as it is first tried: its name in caches and in the report.
-
-    Raises:
-        ModelError: a replicate that this endpoint cannot tell apart.
-    """
+    """Return the digest of a call as it is first tried: its name in caches and in the report."""
     return digest_of_body(_body(call, endpoint))
 
 

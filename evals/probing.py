@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, Protocol
 
 from compaction.llm import ChatModel, ModelCall, ModelReply, OpenAIChat
 from compaction.messages import Messages
-from compaction.model_wire import FIRST_SEED
+from compaction.model_wire import FIRST_SEED, Api
 from evals.answers import TEMPERATURE
 from evals.boundaries import Boundary, boundary_of
 from evals.grading import grade, judge_call
@@ -65,6 +65,7 @@ class ProbeRequest:
     concurrency: int = 1
     max_cost_usd: float | None = None
     timeout_seconds: float = 600.0
+    api: Api = "chat"
     price: PriceVector | None = None
     """Instead of the list price of the model."""
 
@@ -272,6 +273,7 @@ def _chat(asked: ProbeRequest, temperature: float) -> OpenAIChat:
         timeout_seconds=asked.timeout_seconds,
         max_retries=RETRIES,
         temperature=temperature,
+        api=asked.api,
     )
 
 

@@ -95,6 +95,34 @@ def test_an_answer_recorded_without_a_refused_parameter_is_found(tmp_path, live)
     assert RecordedChat(path, ENDPOINT).complete(call).text == "said: a"
 
 
+def test_an_answer_of_the_responses_api_is_found(tmp_path):
+    call = asking("a", max_output_tokens=20)
+    said = {
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": "said: a"}]}],
+        "usage": {"input_tokens": 3, "output_tokens": 4},
+    }
+    interaction = {
+        "request": {
+            "method": "POST",
+            "uri": "http://localhost/v1/responses",
+            "body": json.dumps(request_body(call, model="m", temperature=0.0, api="responses")),
+            "headers": {},
+        },
+        "response": {
+            "status": {"code": 200, "message": "OK"},
+            "headers": {},
+            "body": {"string": json.dumps(said)},
+        },
+    }
+    path = tmp_path / "probes.json"
+    path.write_text(json.dumps({"interactions": [interaction], "version": 1}), "ascii")
+
+    found = RecordedChat(path, ENDPOINT)
+
+    assert found.complete(call).text == "said: a"
+    assert found.find(asking("a", max_output_tokens=20, seed=2)) is None
+
+
 def test_a_digest_is_blind_to_the_order_of_keys_and_to_nothing_else():
     call = asking("a", max_output_tokens=5)
     body = request_body(call, model="m", temperature=0.0)

@@ -15,6 +15,10 @@ def probe(
     base_url: Annotated[
         str | None, typer.Option(help="OpenAI-compatible endpoint; the key is in OPENAI_API_KEY.")
     ] = None,
+    api: Annotated[
+        Literal["chat", "responses"],
+        typer.Option(help="Chat Completions, which every compatible endpoint has, or Responses."),
+    ] = "chat",
     strategy: Strategies = None,
     set_: Sets = None,
     grid: Grids = None,
@@ -61,6 +65,7 @@ def probe(
     asked = ProbeRequest(
         model=model,
         base_url=base_url,
+        api=api,
         paths=tuple(paths or ()),
         settings=tuple(settings_of(chosen)) if strategy else (),
         max_questions=questions,
