@@ -93,8 +93,14 @@ def pareto(run: Run, provenance: str | None = None, *, unit: Unit = "tokens") ->
     chart: Layered = alt.layer(
         *lines,
         _marked(strategies.dropna(subset=["oracle"]), "oracle", ORACLE, x),
-        _points(marks[~marks["is_small"]], look, x, filled=True, size=110),
-        _points(marks[marks["is_small"]], look, x, filled=False, size=45),
+        *(
+            _points(some, look, x, filled=is_filled, size=size)
+            for some, is_filled, size in (
+                (marks[~marks["is_small"]], True, 110),
+                (marks[marks["is_small"]], False, 45),
+            )
+            if len(some)
+        ),
     )
     chart = chart.properties(width=WIDTH_PIXELS, height=HEIGHT_PIXELS, background="transparent")
     chosen = chart.add_params(alt.param(name=CHOSEN, value=""))
@@ -204,16 +210,18 @@ def _known(value: float | None) -> float | None:
 
 
 def _line(data: pd.DataFrame, x: alt.X, **look: Any) -> alt.Chart:
-    chart: alt.Chart = alt.Chart(_data(data[["saved", "reach"]])).mark_line(**look)
+    chart: alt.Chart = alt.Chart(_data(data[["saved", "reach"]])).mark_line(aria=False, **look)
     return chart.encode(x=x, y=_Y)
 
 
 def _marked(data: pd.DataFrame, column: str, stroke: str, x: alt.X) -> Layered:
     """Draw a dash at another reach of each setting, joined to its point."""
     base = alt.Chart(_data(data[["saved", "reach", column]])).encode(x=x)
-    joins = base.mark_rule(stroke=stroke, strokeWidth=1, opacity=0.6).encode(y=_Y, y2=f"{column}:Q")
+    joins = base.mark_rule(aria=False, stroke=stroke, strokeWidth=1, opacity=0.6).encode(
+        y=_Y, y2=f"{column}:Q"
+    )
     height = alt.Y(f"{column}:Q", scale=_SCALE)
-    dashes = base.mark_point(shape="stroke", size=120, stroke=stroke, strokeWidth=2)
+    dashes = base.mark_point(aria=False, shape="stroke", size=120, stroke=stroke, strokeWidth=2)
     return alt.layer(joins, dashes.encode(y=height))
 
 

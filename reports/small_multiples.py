@@ -57,7 +57,9 @@ def small_multiples(points: pd.DataFrame) -> alt.FacetChart | None:
         x=alt.X("saved:Q", title="saved, %", scale=scale, axis=axis),
         y=alt.Y("reach:Q", title="reach, %", scale=scale, axis=axis),
     )
-    line = base.transform_filter("datum.is_truncation").mark_line(strokeDash=[4, 3], stroke=GREY)
+    line = base.transform_filter("datum.is_truncation").mark_line(
+        aria=False, strokeDash=[4, 3], stroke=GREY
+    )
     colours = [OKABE_ITO[at % len(OKABE_ITO)] for at in range(len(strategies))]
     dots = base.transform_filter("!datum.is_truncation").mark_point(filled=True, size=45)
     dots = dots.encode(
