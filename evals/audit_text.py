@@ -54,7 +54,8 @@ class Section:
 def sections_of(audit: Audit) -> list[Section]:
     """Return everything that is said, what matters most first."""
     compacted = [each for each in audit.sessions if each.boundaries or each.unused]
-    others = [each for each in audit.sessions if not each.boundaries and not each.unused]
+    compacted.sort(key=_weight, reverse=True)
+    others = [each for each in audit.sessions if not (each.boundaries or each.unused or each.error)]
     sections = [Section("Audit of recorded compactions", 1, tuple(_overall(audit)))]
     for session in compacted:
         sections.append(Section(_session_title(session), 2, tuple(_unused(session))))
@@ -63,7 +64,7 @@ def sections_of(audit: Audit) -> list[Section]:
             for each in session.boundaries
         ]
     if others:
-        findings = (_what_fires(others), *(text for each in others for text in _errors(each)))
+        findings = (_what_fires(others),)
         sections.append(Section("Sessions without a compaction", 2, findings, _fires(others)))
     prices = ", ".join(sorted({each.priced_model for each in compacted})) or "nothing"
     notes = [note.format(prices=prices) for note in CAVEATS]
@@ -83,6 +84,9 @@ def _overall(audit: Audit) -> Iterator[str]:
     )
     for text in audit.refused:
         yield f"Not read: {text}"
+    for session in audit.sessions:
+        if session.error:
+            yield f"Failed: {session.transcript} ({session.source}): {session.error}"
     if not found:
         return
     yield _total_cost(found)
@@ -101,6 +105,12 @@ def _overall(audit: Audit) -> Iterator[str]:
             f"Keeping the last {keep:,} tool results would have kept everything that was missing "
             f"at {counted(len(fewest), 'boundary', 'boundaries')}."
         )
+
+
+def _weight(session: SessionAudit) -> tuple[float, int]:
+    """Return what forgetting cost in a session, for the order: dollars, then missing needs."""
+    found = session.boundaries
+    return sum(b.reacquired.usd for b in found), sum(len(b.missing) for b in found)
 
 
 def _total_cost(found: Sequence[BoundaryAudit]) -> str:
@@ -189,11 +199,6 @@ def _unused(session: SessionAudit) -> Iterator[str]:
         yield f"A compaction{size} cannot be judged: {each.reason}."
 
 
-def _errors(session: SessionAudit) -> Iterator[str]:
-    if session.error:
-        yield f"Failed: {session.transcript} ({session.source}): {session.error}"
-
-
 def _contestants(each: BoundaryAudit) -> Grid:
     rows = [_row(one, each) for one in each.contestants]
     if each.best_possible_fraction is not None:
@@ -262,7 +267,7 @@ def _fire_cells(session: SessionAudit, labels: Sequence[str]) -> Iterator[str]:
     for label in labels:
         fire = found.get(label)
         if fire is None or fire.error is not None:
-            yield "failed" if session.error or fire else "–"
+            yield "failed" if fire else "–"
         elif fire.request is None or fire.tokens is None:
             yield "never"
         else:

@@ -151,6 +151,17 @@ def test_sessions_without_compaction_stand_in_one_table():
     assert text.count("never") >= 2
 
 
+def test_the_session_in_which_forgetting_cost_most_comes_first():
+    (dear,) = audit_of(compacted()).sessions
+    (boundary,) = dear.boundaries
+    free = replace(boundary, reacquired=replace(boundary.reacquired, usd=0.0))
+    cheap = replace(dear, transcript="cheap", boundaries=(free,))
+
+    titles = [each.title for each in sections_of(Audit((cheap, dear), show_text=False))]
+
+    assert [title.split()[0] for title in titles[1:5:2]] == ["story", "cheap"]
+
+
 def test_a_failed_session_is_named():
     (session,) = audit_of(compacted()).sessions
     failed = replace(session, boundaries=(), error="no luck")
@@ -158,6 +169,7 @@ def test_a_failed_session_is_named():
     text = as_text(sections_of(Audit((failed,), show_text=False, refused=("b.json: damaged",))))
 
     assert "Failed: story (story.json): no luck" in text
+    assert "Sessions without a compaction" not in text
     assert "Not read: b.json: damaged" in text
 
 

@@ -83,6 +83,14 @@ def test_what_still_stands_in_the_context_is_not_reacquired():
     assert again([read("1")], [read("2")], kept) == []
 
 
+def test_one_of_several_earlier_reads_that_still_stands_is_enough():
+    before = [read("1"), read("2")]
+    kept = [messages(before)[3]]
+
+    assert again(before, [read("3")], kept) == []
+    assert again(before, [read("3")]) == [("file", "/srv/a.py")]
+
+
 @pytest.mark.parametrize("changed_before", [True, False])
 def test_a_file_that_was_changed_since_is_not_reacquired(changed_before):
     before, after = [read("1")], [read("2")]
