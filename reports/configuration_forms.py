@@ -35,7 +35,11 @@ def anthropic(resolved: Resolved) -> Form | None:
         edit["exclude_tools"] = sorted(resolved["exempt_tools"])
     edit["clear_tool_inputs"] = bool(resolved.get("clear_arguments"))
     text = json.dumps({"context_management": {"edits": [edit]}}, indent=2)
-    notes = ["Send the beta header context-management-2025-06-27.", OWN_PLACEHOLDER]
+    notes = [
+        "Send the beta header context-management-2025-06-27.",
+        OWN_PLACEHOLDER,
+        "The API's input tokens include tool schemas; here they were not counted.",
+    ]
     if trigger is None:
         notes.append("Without trigger_tokens the trigger is the number of tool uses kept.")
     return Form("Anthropic Messages API", "json", text, tuple(notes))

@@ -85,13 +85,33 @@ def test_least_amounts_differ_all_or_nothing_there_stop_once_reached_here():
     assert left("langchain_clear_tool_uses", stop_after_tokens="500") == "[[[[[567"
 
 
-def test_what_the_provider_counted_decides_where_the_framework_asks_it():
+def test_what_the_provider_counted_decides_where_the_framework_keeps_what_it_sent():
     messages = tuple(rounds(8))
     parameters = {"trigger_tokens": "5000"}
 
-    assert "[" not in "".join(texts("anthropic_clear_tool_uses", parameters, messages, usage=5_000))
-    assert "[" in "".join(texts("anthropic_clear_tool_uses", parameters, messages, usage=5_001))
-    assert "[" not in "".join(texts("langchain_clear_tool_uses", parameters, messages, usage=9_999))
+    def is_cleared(name, usage):
+        return "[" in "".join(texts(name, parameters, messages, usage=usage))
+
+    assert not is_cleared("pydantic_ai_clear_tool_results", 5_000)
+    assert is_cleared("pydantic_ai_clear_tool_results", 5_001)
+    # These look at the whole history each time, of which a provider that saw less says nothing.
+    assert not is_cleared("langchain_clear_tool_uses", 9_999)
+    assert not is_cleared("anthropic_clear_tool_uses", 9_999)
+
+
+def test_clearing_anew_each_time_does_not_stop_once_the_provider_counts_less():
+    messages = tuple(rounds(9))
+    size = sum(map(CharCounter().count, messages[:16]))
+    compactor = make_strategy("anthropic_clear_tool_uses", {"trigger_tokens": str(size)}).start(
+        Context(CharCounter())
+    )
+    cleared = []
+    for length in (16, 18, 20):
+        view = drive(compactor.steps(History(messages[:length]), Request(0)), ExtractiveModel())
+        cleared.append(sum(m.text.startswith("[") for m in view.messages))
+        compactor.record_usage(Usage(10, 1))
+
+    assert cleared == [0, 5, 6]
 
 
 def test_a_summary_preset_wants_one_tail():

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from compaction.control import Pipeline, PipelineCompactor
-from compaction.presets import COUNTED_TOKENS, TOKENS, check_not_negative
+from compaction.presets import COUNTED_TOKENS, check_not_negative
 from compaction.strategy import Context, Promises
 from compaction.tiers import ClearToolResults
 from compaction.triggers import Tokens
@@ -15,8 +15,10 @@ class AnthropicClearToolUses:
     """Clear old tool results before each request once the whole prompt is above the trigger.
 
     The client sends the whole history each time, so the view is made anew from it. Not known, and
-    ours here: the server's placeholder, and how it counts the tokens that it would clear. Not
-    modelled: a trigger in tool uses, a list of tools whose inputs are cleared.
+    ours here: the server's placeholder, and how it counts the tokens that it would clear. Sizes are
+    those of the measuring counter, without tool schemas: what the provider counted was a cleared
+    prompt, and says nothing of the history's size. Not modelled: a trigger in tool uses, a list of
+    tools whose inputs are cleared.
 
     Source: https://platform.claude.com/docs/en/build-with-claude/context-editing, beta
     context-management-2025-06-27 (trigger 100,000 input tokens, keep 3, no least amount, inputs
@@ -26,7 +28,7 @@ class AnthropicClearToolUses:
     name: ClassVar[str] = "anthropic_clear_tool_uses"
     version: ClassVar[str] = "1"
 
-    trigger_tokens: int = field(default=100_000, metadata=TOKENS)
+    trigger_tokens: int = field(default=100_000, metadata=COUNTED_TOKENS)
     keep_last_results: int = 3
     min_reclaim_tokens: int = field(default=0, metadata=COUNTED_TOKENS)
     """`clear_at_least`: nothing is cleared unless so many tokens are gained."""
@@ -58,6 +60,5 @@ class AnthropicClearToolUses:
             tiers=(tier,),
             trigger=Tokens(self.trigger_tokens),
             mode="viewing",
-            anchored_on_usage=True,
             declared=self.promises,
         ).start(context)
