@@ -72,7 +72,7 @@ What the seed says -> symbol -> test:
 - the list of messages is never changed
   `ContextManager.prepare` test_the_list_of_the_agent_is_never_changed
 - with a summary: system, summary, tail, and what is new after L3 and L2; L1 on all of it
-  `FreeLayers.view` test_after_a_summary_only_what_is_new_is_added
+  `FreeLayers.lay` test_after_a_summary_only_what_is_new_is_added
   test_three_instructions_and_the_summary_survive_the_snip
 - the cached view costs no call, over the threshold it is summarized again
   `PiCompactor.prepare` test_the_cached_view_costs_no_further_call

@@ -14,6 +14,7 @@ from compaction.messages import INSTRUCTION_ROLES, Message
 from compaction.pairing import Pairing
 from compaction.session_entries import SUMMARY_PREFIX, record_of
 from compaction.strategy import CompactionEvent, Context
+from compaction.systems.my_pi_agent_laid import Laid, LeftOut, Without
 from compaction.tiers.growing import Change, Pass, Untouched
 from compaction.tiers.snip_middle import SnipMiddle
 from compaction.tiers.summarize import Summarize
@@ -70,16 +71,16 @@ Events = tuple[CompactionEvent, ...]
 Pieces = tuple[Sequence[Entry], ...]
 
 
-class _Shown(NamedTuple):
+class _Cut(NamedTuple):
     entries: Entries
-    is_snipped: bool
+    snipped: Without
 
 
 class FreeLayers:
     """L3 over the whole history, L1 and L2 over what is sent.
 
     L1 and L2 follow what comes out of L3. Only what is sent is ever put together: neither the
-    history nor what L3 and L2 make of it is copied.
+    history nor what L3 and L2 make of it is copied. Views may be laid that are not sent.
     """
 
     def __init__(self, settings: "MyPiAgent", context: Context) -> None:
@@ -97,6 +98,7 @@ class FreeLayers:
         self._snip_place = _Place()
         self._summary: tuple[SummaryCache, Entry] | None = None
         self._late = _LateResults()
+        self._sent = Laid(View(()), LeftOut())
 
     def offloaded(self, history: History) -> Sequence[Entry]:
         """Return every message of the history, the large results persisted (L3).
@@ -112,44 +114,51 @@ class FreeLayers:
         self._snip_place.lose(followed.same)
         return self._offload.output
 
-    def view(self, history: History, cache: SummaryCache | None) -> View:
+    def lay(self, history: History, cache: SummaryCache | None) -> Laid:
         """Return the view before a summary: L1, then L2; or after one: L2 on the rest, then L1."""
         offloaded = self._offload.output
         system = leading_instructions(offloaded)
         last_user = history.last_user_position() if self._settings.keep_last_user else None
         if cache is None:
             return self._without_summary(system, last_user)
-        hoisted: Entries = ()
-        if last_user is not None and last_user < cache.covered:
-            hoisted = (offloaded[last_user],)
-            last_user = None
-        front = (*offloaded[:system], self._summary_entry(cache, system), *hoisted)
-        snipped = self._snipped(front, cache.covered, keep_head=len(front))
+        hoisted = last_user if last_user is not None and last_user < cache.covered else None
+        behind = () if hoisted is None else (offloaded[hoisted],)
+        front = (*offloaded[:system], self._summary_entry(cache, system), *behind)
+        self._snip_from(front, cache.covered, keep_head=len(front))
         raw = 0 if self._settings.retained_tail == "treated" else cache.tail_length
         tail = history.prefix(min(len(history), cache.covered + raw)).entries(cache.covered)
-        micro_events = self._micro_from(cache.covered + len(tail))
-        if last_user is not None:
-            last_user += len(front) - cache.covered
-        shown = self._shown((front, tail, self._micro.output), last_user)
-        view = _view_of(shown, (*self._offload_events, *micro_events), snipped)
-        return self._late.left_out(view, cache.covered)
+        self._micro_from(cache.covered + len(tail))
+        pieces = front, tail, self._micro.output
+        last_user = last_user if hoisted is None else None
+        entries, snipped = self._cut(pieces, last_user, offset=cache.covered - len(front))
+        view = self._late.left_out(View(entries, self._offload_events), cache.covered)
+        covered = Without(min(system, cache.covered), cache.covered, hoisted)
+        return Laid(view, LeftOut(covered, snipped))
 
-    def _without_summary(self, system: int, last_user: int | None) -> View:
+    def sent(self, laid: Laid, *, told: int | None = None) -> View:
+        """Return the view, which is sent now, with events of all that is other than before.
+
+        `told` is how many messages a summary tells of that was made for this view.
+        """
+        before, self._sent = self._sent, laid
+        return laid.told_since(before, told=told)
+
+    def _without_summary(self, system: int, last_user: int | None) -> Laid:
         """Apply L1, then L2.
 
         Where the tail of L1 holds all results that L2 spares, the two may change places. L2 then
         works on the growing history and not on a window that moves at each request, which costs a
         tenth.
         """
-        snipped = self._snipped((), 0, keep_head=system)
-        events = self._offload_events
+        self._snip_from((), 0, keep_head=system)
         if len(self._offload.output) > self._settings.max_messages + _SMALL_SNIP:
-            micro_events = self._micro_from(0)
-            shown = self._shown((self._micro.output,), last_user)
-            if self._spared_in_tail(shown.entries):
-                return _view_of(shown, (*events, *micro_events), snipped)
-        shown = self._shown((self._offload.output,), last_user)
-        return self._window_micro.run(_view_of(shown, events, snipped), self._context)
+            self._micro_from(0)
+            entries, snipped = self._cut((self._micro.output,), last_user)
+            if self._spared_in_tail(entries):
+                return Laid(View(entries, self._offload_events), LeftOut(snipped=snipped))
+        entries, snipped = self._cut((self._offload.output,), last_user)
+        cleared = self._window_micro.run(View(entries), self._context).entries
+        return Laid(View(cleared, self._offload_events), LeftOut(snipped=snipped))
 
     def _spared_in_tail(self, snipped: Entries) -> bool:
         needed = self._settings.micro_keep_recent
@@ -161,16 +170,16 @@ class FreeLayers:
             needed -= entry.message.is_result
         return True
 
-    def _micro_from(self, start: int) -> Events:
+    def _micro_from(self, start: int) -> None:
         """Apply L2 to what L3 left from `start` on."""
-        return self._micro.follow(self._micro_place.change(self._offload.output, start)).events
+        self._micro.follow(self._micro_place.change(self._offload.output, start))
 
     def _summary_entry(self, cache: SummaryCache, system: int) -> Entry:
         if self._summary is None or self._summary[0] is not cache:
             self._summary = (cache, cache.entry(system))
         return self._summary[1]
 
-    def _snipped(self, front: Entries, start: int, *, keep_head: int) -> Events:
+    def _snip_from(self, front: Entries, start: int, *, keep_head: int) -> None:
         """Let L1 choose what to cut from `front` and what L3 left from `start` on.
 
         L2 changes neither order nor pairs, so that the choice holds for what L2 leaves as well.
@@ -182,24 +191,31 @@ class FreeLayers:
             self._snip_tier = SnipMiddle(max_messages=longest, keep_head=keep_head)
             self._snip = self._snip_tier.resume(self._context)
             self._snip_place = _Place()
-        return self._snip.follow(self._snip_place.change(self._offload.output, start, front)).events
+        self._snip.follow(self._snip_place.change(self._offload.output, start, front))
 
-    def _shown(self, pieces: Pieces, last_user: int | None) -> _Shown:
-        """Return the pieces without what L1 cuts, but with the user message at `last_user`."""
+    def _cut(self, pieces: Pieces, last_user: int | None, *, offset: int = 0) -> _Cut:
+        """Return the pieces without what L1 cuts, but with the user message at `last_user`.
+
+        Args:
+            pieces: Follow one another.
+            last_user: Index in the history.
+            offset: Of the index in the history from the position in the pieces.
+        """
         length = sum(map(len, pieces))
         if self._snip.cut is None:
-            return _Shown(part(pieces, 0, length), is_snipped=False)
+            return _Cut(part(pieces, 0, length), Without())
         head, tail = self._snip.cut
-        kept: Entries = ()
-        if last_user is not None and head <= last_user < tail:
-            kept = part(pieces, last_user, last_user + 1)
+        if last_user is not None and not head <= last_user - offset < tail:
+            last_user = None
+        at = head if last_user is None else last_user - offset
+        kept = part(pieces, at, at + (last_user is not None))
         marker = self._snip.marker()
         if tail - head - len(kept) <= _FEW:
             lost = (one.message for one in part(pieces, head, tail) if one not in kept)
             if total_of(_TEXT, lost) < _TEXT.count(marker.message):
-                return _Shown(part(pieces, 0, length), is_snipped=False)
+                return _Cut(part(pieces, 0, length), Without())
         entries = (*part(pieces, 0, head), marker, *kept, *part(pieces, tail, length))
-        return _Shown(entries, is_snipped=True)
+        return _Cut(entries, Without(head + offset, tail + offset, last_user))
 
 
 class _LateResults:
@@ -262,10 +278,6 @@ def part(pieces: Pieces, start: int, stop: int) -> Entries:
         found += piece[max(0, start) : max(0, stop)]
         start, stop = start - len(piece), stop - len(piece)
     return tuple(found)
-
-
-def _view_of(shown: _Shown, events: Events, snipped: Events) -> View:
-    return View(shown.entries, events + snipped if shown.is_snipped else events)
 
 
 def leading_instructions(entries: Sequence[Entry]) -> int:

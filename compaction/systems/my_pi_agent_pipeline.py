@@ -11,6 +11,7 @@ from compaction.llm import Steps, Usage
 from compaction.messages import Messages
 from compaction.strategy import CompactionEvent, Context, Request
 from compaction.systems.my_pi_agent_cut import find_cut, find_cut_as_printed
+from compaction.systems.my_pi_agent_laid import Laid, LeftOut
 from compaction.systems.my_pi_agent_layers import (
     FreeLayers,
     RecordChars,
@@ -66,8 +67,12 @@ class _Now(NamedTuple):
     history: History
     offloaded: Sequence[Entry]
     """All of the history after L3."""
-    view: View
+    laid: Laid
     """What would be sent without a summary."""
+
+    @property
+    def view(self) -> View:
+        return self.laid.view
 
 
 class _Cut(NamedTuple):
@@ -124,18 +129,18 @@ class PiCompactor:
         if limit_tokens is None:
             return View.of(history)
         offloaded = self._layers.offloaded(history)
-        view = self._layers.view(history, self.cache)
-        self._last_view_chars = self._running.total(view.entries)
+        laid = self._layers.lay(history, self.cache)
+        self._last_view_chars = self._running.total(laid.view.entries)
         tokens = tokens_of(self._last_view_chars, self.ratio)
         if tokens <= limit_tokens and not manual:
-            return view
+            return self._layers.sent(laid)
         event = CompactionEvent(
             Summarize.name,
             "skipped",
             trigger="manual" if manual else f"tokens {tokens} > {limit_tokens}",
             tokens_before=tokens,
         )
-        result = yield from self._summarize(_Now(history, offloaded, view), event, focus)
+        result = yield from self._summarize(_Now(history, offloaded, laid), event, focus)
         if self._settings.anchor == "sent":
             self._last_view_chars = self._running.total(result.entries)
         return result
@@ -228,10 +233,10 @@ class PiCompactor:
     def _commit(self, now: _Now, event: CompactionEvent, cut: _Cut, summary: str) -> View:
         tail = now.history.messages(cut.at)
         cache = SummaryCache(summary, cut.at, len(tail))
-        after = self._layers.view(now.history, cache)
+        after = self._layers.lay(now.history, cache)
         condensed = now.offloaded[cut.first : cut.at]
         self._gainless_chars = 0
-        if not self._is_smaller(now, after):
+        if not self._is_smaller(now, after.view):
             self._gainless_chars = total_of(self._measure, (one.message for one in condensed))
             reason = "the view with the summary is not smaller than the one without"
             return self._gave_up(now, replace(event, outcome="failed", reason=reason))
@@ -249,11 +254,13 @@ class PiCompactor:
         )
         applied = replace(
             event,
-            tokens_after=tokens_of(self._running.total(after.entries), self.ratio),
+            tokens_after=tokens_of(self._running.total(after.view.entries), self.ratio),
             messages_removed=cut.at - cut.first,
         )
-        late = (told for told in after.events if told.tier == LATE_RESULTS)
-        return View(after.entries, (*now.view.events, *late, applied))
+        late = (told for told in after.view.events if told.tier == LATE_RESULTS)
+        view = View(after.view.entries, (*now.view.events, *late))
+        sent = self._layers.sent(after._replace(view=view), told=applied.messages_removed)
+        return sent.with_events(applied)
 
     def _is_smaller(self, now: _Now, after: View) -> bool:
         """Whether a summary gains anything; a raw tail may undo what L2 gained."""
@@ -266,9 +273,10 @@ class PiCompactor:
 
     def _gave_up(self, now: _Now, event: CompactionEvent) -> View:
         """Return the free view, or as printed the whole history; nothing is committed."""
+        laid = now.laid
         if self._settings.on_failure == "history":
-            return View(now.history.entries(), (*now.view.events, event))
-        return now.view.with_events(event)
+            laid = Laid(View(now.history.entries(), now.view.events), LeftOut())
+        return self._layers.sent(laid).with_events(event)
 
 
 def tokens_of(chars: int, ratio: float | None) -> int:

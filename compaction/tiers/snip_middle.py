@@ -19,7 +19,9 @@ class SnipMiddle:
     """Keep at most `max_messages`, the marker included, from both ends.
 
     Promise: no group is split, so that more may be kept than asked for; a snip always removes more
-    than it adds. The marker counts the messages of the history that it stands for.
+    than it adds. The marker counts the messages of the history that it stands for. An event tells
+    of every change of what is removed: `messages_removed` counts what stood there before, or has
+    come since, and is gone now; it is 0 where messages only come back.
     """
 
     name: ClassVar[str] = "SnipMiddle"
@@ -78,10 +80,24 @@ class Snipping:
         self._borders.follow(change)
         self._unchanged = min(self._unchanged, change.same)
         self.cut = self._find_cut()
+        if self.cut is not None:
+            self._remember(*self.cut)
         heads = [cut[0] for cut in (before, self.cut) if cut is not None]
-        removed = self._remember(*self.cut) if self.cut is not None else 0
-        event = CompactionEvent(self._tier.name, "applied", messages_removed=removed)
-        return Followed(min([change.same, *heads]), (event,) if removed > 0 else ())
+        events = self._events(before, change.same)
+        return Followed(min([change.same, *heads]), events)
+
+    def _events(self, before: tuple[int, int] | None, same: int) -> tuple[CompactionEvent, ...]:
+        """Tell what is removed now, and whether anything that was is back."""
+        head, tail = self.cut or (0, 0)
+        old_head, old_tail = before or (0, 0)
+        old_tail = max(old_head, min(old_tail, same))
+        entries = self._borders.entries
+        gone = (*entries[head : min(tail, old_head)], *entries[max(head, old_tail) : tail])
+        removed = sum(1 for entry in gone if entry.origin.by != self._tier.name)
+        is_back = old_head < old_tail and (head > old_head or tail < old_tail)
+        if not removed and not is_back:
+            return ()
+        return (CompactionEvent(self._tier.name, "applied", messages_removed=removed),)
 
     def _find_cut(self) -> tuple[int, int] | None:
         length, longest = len(self._borders.entries), self._tier.max_messages
@@ -95,13 +111,8 @@ class Snipping:
     def _count(self) -> int:
         return sum(stop - start for start, stop in self._spans) + self._without_origin
 
-    def _remember(self, head: int, tail: int) -> int:
-        """Add what is removed now and was not before to the spans; start again if it is other.
-
-        Returns:
-            How many messages of the history more than before.
-        """
-        count_before = self._count
+    def _remember(self, head: int, tail: int) -> None:
+        """Add what is removed now and was not before to the spans; start again if it is other."""
         counted = self._counted
         if counted[0] != head or not counted[1] <= min(self._unchanged, tail):
             counted, self._spans, self._without_origin = (head, head), (), 0
@@ -109,7 +120,6 @@ class Snipping:
         self._spans = merge_spans((*self._spans, *spans_of(added)))
         self._without_origin += sum(1 for entry in added if not entry.origin.spans)
         self._counted, self._unchanged = (head, tail), len(self._borders.entries)
-        return self._count - count_before
 
 
 class _Borders:
