@@ -3,7 +3,7 @@
 Every sentence is made of numbers of `evals.audit_values`; nothing is stated that was not counted.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -143,28 +143,39 @@ def _total_needs(found: Sequence[BoundaryAudit]) -> str:
 
 
 def _best_overall(found: Sequence[BoundaryAudit]) -> str | None:
-    """Name the strategy that would have kept most over all boundaries at the same sizes."""
-    asked = sum(each.needs.asked for each in found)
-    reached: Counter[str] = Counter()
-    handles: Counter[str] = Counter()
-    fitting: Counter[str] = Counter()
+    """Name the strategy that would have kept most at the same sizes, where it fits into them."""
+    totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for boundary in found:
         for each in boundary.contestants[1:]:
             if each.error is None and not each.is_control and each.is_within_budget:
-                reached[_name(each)] += each.reached
-                handles[_name(each)] += each.recoverable
-                fitting[_name(each)] += 1
-    candidates = [name for name in reached if fitting[name] == len(found)]
-    if not asked or not candidates:
+                totals[_name(each)] += Counter(
+                    fits=1,
+                    asked=each.asked,
+                    reached=each.reached,
+                    recoverable=each.recoverable,
+                    recorded=boundary.contestants[0].reached,
+                )
+    if not totals or not any(boundary.needs.asked for boundary in found):
         return None
-    name = max(candidates, key=lambda each: (reached[each], -handles[each], each))
-    handle = f" ({handles[name]:,} only through a handle)" if handles[name] else ""
-    kept = sum(each.contestants[0].reached for each in found)
-    if reached[name] <= kept:
+    name, total = max(
+        totals.items(),
+        key=lambda item: (
+            item[1]["reached"] - item[1]["recorded"],
+            -item[1]["recoverable"],
+            item[1]["fits"],
+        ),
+    )
+    if total["reached"] <= total["recorded"]:
         return "At the same sizes no strategy here would have kept more."
+    handle = f" ({total['recoverable']:,} only through a handle)" if total["recoverable"] else ""
+    fits = (
+        ""
+        if total["fits"] == len(found)
+        else f", where it fits ({counted(total['fits'], 'boundary', 'boundaries')}),"
+    )
     return (
-        f"At the same sizes {name} would have kept {reached[name]:,} of {asked:,}{handle}, the "
-        f"recorded compactions {kept:,}."
+        f"At the same sizes{fits} {name} would have kept {total['reached']:,} of "
+        f"{total['asked']:,}{handle}, the recorded compactions {total['recorded']:,}."
     )
 
 

@@ -162,6 +162,27 @@ def test_the_session_in_which_forgetting_cost_most_comes_first():
     assert [title.split()[0] for title in titles[1:5:2]] == ["story", "cheap"]
 
 
+def test_the_best_at_the_same_sizes_is_compared_only_where_it_fits():
+    found = boundary_of(compacted())
+    recorded, clearing, *_ = found.contestants
+    fitting = replace(clearing, is_within_budget=True, reached=3, recoverable=1)
+    fits, does_not = (replace(found, contestants=(recorded, each)) for each in (fitting, clearing))
+    (session,) = audit_of(compacted()).sessions
+
+    def overall(*boundaries):
+        audit = Audit((replace(session, boundaries=boundaries),), show_text=False)
+        return " ".join(sections_of(audit)[0].findings)
+
+    assert (
+        "At the same sizes, where it fits (1 boundary), clear_tool_results would have kept 3 of 4 "
+        "(1 only through a handle), the recorded compactions 1."
+    ) in overall(fits, does_not)
+    assert "At the same sizes clear_tool_results would have kept 6 of 8" in overall(fits, fits)
+    assert "At the same sizes" not in overall(does_not)
+    worse = replace(found, contestants=(recorded, replace(fitting, reached=1)))
+    assert "At the same sizes no strategy here would have kept more." in overall(worse)
+
+
 def test_a_failed_session_is_named():
     (session,) = audit_of(compacted()).sessions
     failed = replace(session, boundaries=(), error="no luck")
