@@ -268,14 +268,9 @@ class PromptCache:
         if self._rule.reads == "breakpoints":
             # Instructions stand in front: their mark is among the first.
             at = next(at for at, mark in enumerate(marks) if mark.position == instructions)
-            self._store_at(at, marks, scale)
+            marks[at] = marks[at]._replace(is_stored=True)
         if self._rule.reads in ("breakpoints", "units"):
-            self._store_at(-1, marks, scale)
-
-    def _store_at(self, at: int, marks: list[_Mark], scale: Scale) -> None:
-        mark = marks[at]
-        if not mark.is_stored and scale.size(mark.counted_tokens) >= self._rule.min_tokens:
-            marks[at] = mark._replace(is_stored=True)
+            marks[-1] = marks[-1]._replace(is_stored=True)
 
 
 def split_of(rule: CachingRule, tokens: float, read: float) -> Split:

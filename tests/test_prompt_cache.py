@@ -316,6 +316,26 @@ def test_a_view_that_was_left_can_be_gone_back_to():
     assert back.kept == 1
 
 
+def test_what_any_earlier_view_stored_is_found():
+    held = cache(replace(rule_named("anthropic-5m"), min_tokens=1))
+    parts = [user(10, mark=mark) for mark in "abcde"]
+    send(held, *parts)
+    send(held, *parts[:3])
+
+    # More of it is as in the first view, which stored nothing in front of its end.
+    assert send(held, *parts[:4], user(7)).split.read == 30
+
+
+def test_a_view_that_expired_is_not_gone_back_to():
+    held = cache("anthropic-1h")
+    send(held, system(2_000), user(100, mark="a"), says(100), time=0.0)
+    send(held, system(2_000), user(100, mark="x"), time=4_000.0)
+
+    sent = send(held, system(2_000), user(100, mark="a"), says(90), time=4_010.0)
+
+    assert sent.split.read == 2_000
+
+
 def test_only_so_many_views_are_remembered():
     held = cache("gemini")
     old = (system(5_000), user(100))

@@ -1,10 +1,10 @@
 """The recorded bills of real logs, reproduced by leaving them as they are.
 
-`pytest tests/test_recorded_bills.py -m slow -n 0 -s` prints a line for each log: recorded usage at list
-prices of its day, what the recording program itself took it to cost, the simulated bill, and its
-error by the caching rule alone and with the losses that the log shows. The first request of some
-logs read from the cache of an earlier conversation, which a replay from an empty cache cannot; the
-last column leaves that out on both sides.
+`pytest tests/test_recorded_bills.py -m slow -n 0 -s` prints a line for each log: recorded usage at
+list prices of its day, what the recording program itself took it to cost, the simulated bill, and
+its error by the caching rule alone and with the losses that the log shows. The first request of
+some logs read from the cache of an earlier conversation, which a replay from an empty cache cannot;
+the last column lets it read as much.
 """
 
 from collections.abc import Iterator
