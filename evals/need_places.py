@@ -11,7 +11,7 @@ from evals.file_versions import FileVersions
 from evals.message_text import decoded, held_text
 from evals.need_values import MAX_EARLIER_BLOCKS, Need, NeedKind
 from evals.prepare import PreparedSegment
-from evals.quotes import quotable_text, quotes_of
+from evals.quotes import QuoteIndex, quotes_of
 from evals.reference_index import ReferenceIndex
 from evals.references import Reference, extract_references
 
@@ -63,6 +63,16 @@ class SegmentPlaces:
                 self.holders[reference].append(at)
             for call in message.tool_calls:
                 self._calls_made.setdefault((call.name, call.arguments), at)
+
+    @cached_property
+    def _quotes(self) -> dict[int, tuple[str, ...]]:
+        """Position of a request's answer -> what its edits quote."""
+        return {at: tuple(quotes_of(self.message(at))) for at in self._positions}
+
+    @cached_property
+    def _quote_index(self) -> QuoteIndex:
+        quotes = (quote for listed in self._quotes.values() for quote in listed)
+        return QuoteIndex(self._segment.history.messages(), quotes)
 
     @cached_property
     def _versions(self) -> FileVersions:
@@ -137,8 +147,8 @@ class SegmentPlaces:
         )
 
     def quotes_at(self, request: int, position: int) -> Iterator[Need]:
-        for quote in quotes_of(self.message(position)):
-            earlier = [at for at in range(position) if self._holds_quote(at, quote)]
+        for quote in self._quotes.get(position, ()):
+            earlier = self._quote_index.holders(quote, position)
             if not earlier:
                 continue
             sources = tuple(at for at in earlier if self.is_source(at))
@@ -153,9 +163,6 @@ class SegmentPlaces:
         """Count the requests that saw the last holder before this one, this one included."""
         first_to_see = bisect_right(self._positions, last_holder)
         return bisect_left(self._positions, position) - first_to_see + 1
-
-    def _holds_quote(self, at: int, quote: str) -> bool:
-        return quote in self.message(at).text or quote in quotable_text(self.message(at))
 
     def _repeated_references(self, message: Message, position: int) -> frozenset[Reference]:
         """Return the references that only calls made before hold, word for word."""

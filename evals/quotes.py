@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -12,6 +13,7 @@ from evals.message_text import decoded
 MIN_QUOTE_CHARS: Final = 12
 
 _QUOTE_KEYS: Final = frozenset({"old_string", "old_str", "oldText", "old_text", "search"})
+_WORD: Final = re.compile(r"[A-Za-z0-9_]+")
 _LINE_NUMBER: Final = re.compile(r"(?m)^[ \t]*\d{1,6}(?:→|\t|[|:] ?)")
 
 
@@ -56,3 +58,42 @@ def _quoted_values(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _quoted_values(item)
+
+
+class QuoteIndex:
+    """Finds the messages that hold quotes, looking only at those with a quote's rarest word.
+
+    Every message against every quote would be the square of a long coding session.
+    """
+
+    def __init__(self, messages: Sequence[Message], quotes: Iterable[str]) -> None:
+        self._words_of = {quote: _inner_words(quote) for quote in quotes}
+        self._texts: list[tuple[str, str]] = []
+        """Of each message: as it is, and as an edit would quote it."""
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
+        wanted = frozenset().union(*self._words_of.values())
+        for at, message in enumerate(messages if self._words_of else ()):
+            text, quotable = message.text, quotable_text(message)
+            self._texts.append((text, quotable))
+            searched = f"{text}\n{quotable}" if message.role == "assistant" else text
+            for word in wanted.intersection(_WORD.findall(searched)):
+                self._places[word].append(at)
+
+    def holders(self, quote: str, before: int) -> list[int]:
+        """Return the messages that hold a quote, among those before one."""
+        candidates: Sequence[int] = range(before)
+        if words := self._words_of[quote]:
+            places: list[list[int]] = [self._places.get(word, []) for word in words]
+            candidates = min(places, key=len)
+        texts = self._texts
+        return [
+            at
+            for at in candidates
+            if at < before and (quote in texts[at][0] or quote in texts[at][1])
+        ]
+
+
+def _inner_words(quote: str) -> frozenset[str]:
+    """Return the words of a quote that are whole wherever it stands: not those at its ends."""
+    found = (match for match in _WORD.finditer(quote))
+    return frozenset(m[0] for m in found if m.start() > 0 and m.end() < len(quote))
