@@ -92,6 +92,20 @@ def _saved(line: Mapping[str, Any]) -> Cell:
     return Cell(_starred(found.text, line), found.value) if line["engaged"] else found
 
 
+def _saved_usd(line: Mapping[str, Any]) -> Cell:
+    return _cell(percent, line["shown_usd_saving"]) if line["engaged"] else Cell(MISSING)
+
+
+def _constraints(line: Mapping[str, Any]) -> Cell:
+    found = estimate_of(line, "constraints_kept_fraction")
+    return Cell(with_n(percent(found.mean), found.n), found.mean)
+
+
+def _regret(line: Mapping[str, Any]) -> Cell:
+    found = estimate_of(line, "regret")
+    return Cell(points(found.mean), found.mean)
+
+
 def _reach(line: Mapping[str, Any]) -> Cell:
     if line["scored"] and not line["engaged"]:
         return Cell(NOT_ENGAGED)
@@ -224,7 +238,12 @@ _ALL_ONLY: Final = (
 )
 """Instead of those, where nothing was compared with truncation."""
 _REST: Final = (
+    Column("Saved, % of dollars", "Saved $ %", "saved_usd_fraction", 3, _saved_usd),
+    Column("Regret, points", "Regret pts", "regret", 12, _regret),
     Column("Facts kept, % (n)", "Facts % (n)", "facts_kept_fraction", 8, _facts),
+    Column(
+        "Constraints kept, % (n)", "Constr % (n)", "constraints_kept_fraction", 13, _constraints
+    ),
     Column("Largest peak, k tokens", "Peak k tok", "peak_tokens_after", 8, _PEAK),
     Column(
         "Mean peak, k tokens",

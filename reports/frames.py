@@ -249,7 +249,7 @@ def _aggregated(each: pd.DataFrame) -> dict[str, Any]:
         "quotes_kept": each["quote_kept_fraction"].mean(),
         "quotes_n": int(each["quote_kept_fraction"].count()),
     }
-    line |= {name: float(each[name].sum(min_count=1)) for name in SUMS}
+    line |= {name: float(each[name].sum(min_count=name in DOLLARS)) for name in SUMS}
     for name in ESTIMATES:
         result = asdict(estimate(each[name], each["cluster"]))
         line |= {f"{name}_{key}": value for key, value in result.items()}

@@ -1,7 +1,7 @@
 """The table in a terminal of any width, and the same content as GitHub Markdown."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import zip_longest
 from typing import Final
 
@@ -60,7 +60,7 @@ def markdown(run: Run) -> str:
         parts += [escaped(answer.text), _bullets(map(escaped, answer.notes))]
     parts += map(escaped, headline(run))
     for block in blocks(run):
-        parts += [f"## {escaped(block.title)}", _markdown_table(block)]
+        parts += [f"## {escaped(block.title)}", markdown_table(block)]
         parts += [_bullets(map(escaped, block.notes))]
     parts += _asked_section(run)
     for title, faults, none in fault_groups(run):
@@ -155,13 +155,18 @@ def _label_width(block: Block, width: int) -> int:
     return max(min(longest, room, left), len("Setting"))
 
 
-def _markdown_table(block: Block) -> str:
-    header = ["Setting", *(column.title for column in block.columns)]
-    rules = [":---", *("---:" for _ in block.columns)]
+def markdown_table(block: Block, *, metrics: Collection[str] | None = None) -> str:
+    """Return a league table; with `metrics`, only the first column of each of these."""
+    names = [column.metric for column in block.columns]
+    wanted = dict.fromkeys(names) if metrics is None else metrics
+    firsts = {names.index(name) for name in wanted if name in names}
+    shown = [at for at in range(len(names)) if metrics is None or at in firsts]
+    header = ["Setting", *(block.columns[at].title for at in shown)]
+    rules = [":---", *("---:" for _ in shown)]
     lines = [header, rules]
     for line in block.lines:
         name = _code(line.label) + (" (control)" if line.is_control else "")
-        lines.append([name, *(escaped(cell.text) for cell in line.cells)])
+        lines.append([name, *(escaped(line.cells[at].text) for at in shown)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
