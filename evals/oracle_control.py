@@ -29,9 +29,9 @@ USES_THE_FUTURE: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class OracleSelect:
-    """Keeps the groups that later requests need most, as many as fit in `keep_tokens`.
+    """USES THE FUTURE: keeps the groups that later requests need most, within `keep_tokens`.
 
-    USES THE FUTURE. The instructions, the latest user message and what has just arrived are always
+    The instructions, the latest user message and what has just arrived are always
     sent, even if they alone are larger. The choice is the exact optimum where that can be found,
     else the better heuristic.
     """
