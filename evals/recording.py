@@ -6,17 +6,16 @@ the user's turns are sent to it in order and it works with the tools; what was r
 interruption is not sent again. Tools always run, so that the scratch folder is as it was.
 """
 
-import argparse
 import hashlib
-import sys
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from compaction.agent import AGENT_PURPOSE
-from compaction.errors import CompactionError, StrategyError
+from compaction.errors import StrategyError
 from compaction.extractive import ExtractiveModel
 from compaction.llm import ChatModel, ModelCall, ModelReply, OpenAIChat
 from compaction.strategy import Strategy
@@ -110,7 +109,11 @@ def replay(asked: RecordRequest) -> Recorded:
     )
     strategy = _strategy(asked.strategy, asked.parameters)
     limit = body.get("max_completion_tokens", body.get("max_tokens"))
-    with recorder(asked.cassette, repeats=False) as tape, scratch_copy(scenario) as root:
+    with (
+        closing(chat),
+        recorder(asked.cassette, repeats=False) as tape,
+        scratch_copy(scenario) as root,
+    ):
         agent = _agent(scenario, strategy, root, chat.complete, chat.name, limit)
         if asked.model is None and chat.name == scenario.model:
             _follow_script(agent, scenario, root)
@@ -134,17 +137,18 @@ def _record_authored(scenario: Scenario, strategy: Strategy, cassette: Path) -> 
             count_tokens=TiktokenCounter().count_text,
         ) as endpoint,
         recorder(cassette, mode="record"),
+        closing(_authors_chat(scenario, endpoint.base_url)) as chat,
     ):
-        chat = OpenAIChat(
-            scenario.model,
-            base_url=endpoint.base_url,
-            max_retries=0,
-            temperature=AUTHORED_TEMPERATURE,
-        )
         steps = iter(scenario.steps)
         agent = _agent(scenario, strategy, root, _author(chat, said, steps), scenario.model)
         _follow_script(agent, scenario, root)
     return _recorded(cassette, agent)
+
+
+def _authors_chat(scenario: Scenario, base_url: str) -> OpenAIChat:
+    return OpenAIChat(
+        scenario.model, base_url=base_url, max_retries=0, temperature=AUTHORED_TEMPERATURE
+    )
 
 
 def _author(chat: ChatModel, said: deque[Reply], steps: Iterator[Step]) -> Ask:
@@ -173,10 +177,14 @@ def _follow_script(agent: ScenarioAgent, scenario: Scenario, root: Path) -> None
 def _record_live(
     scenario: Scenario, strategy: Strategy, model: LiveModel, asked: RecordRequest, say: Say
 ) -> Recorded:
-    with resumable_recorder(asked.cassette) as recording, scratch_copy(scenario) as root:
+    with (
+        closing(model.chat()) as chat,
+        resumable_recorder(asked.cassette) as recording,
+        scratch_copy(scenario) as root,
+    ):
         if recording.found:
             say(f"{recording.found} answers were kept by a recording that did not finish")
-        ask = asking(model, recording, say)
+        ask = asking(chat, recording, say)
         agent = _agent(scenario, strategy, root, ask, model.name, model.max_output_tokens)
         follow_model(agent, scenario, root, asked.max_requests, say)
     return _recorded(asked.cassette, agent, reused=recording.reused)
@@ -215,25 +223,3 @@ def _recorded(cassette: Path, agent: ScenarioAgent, *, reused: int = 0) -> Recor
     digest = hashlib.sha256(cassette.read_bytes()).hexdigest()
     answers = len(load_cassette(cassette))
     return Recorded(cassette, digest, agent.requests, answers, agent.compactions, reused)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Record one scenario and say what was written."""
-    parser = argparse.ArgumentParser(prog="python -m evals.recording", description=__doc__)
-    parser.add_argument("scenario", type=Path)
-    parser.add_argument("--out", type=Path, required=True, help="folder of cassette.json")
-    options = parser.parse_args(arguments)
-    try:
-        done = record(
-            RecordRequest(scenario=options.scenario, cassette=options.out / "cassette.json"),
-            say=lambda _: None,
-        )
-    except CompactionError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    sys.stdout.write(f"{done.cassette}: {done.requests} requests, sha256 {done.sha256}\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from compaction.errors import CompactionError, ModelError
-from compaction.llm import ModelCall, ModelReply, OpenAIChat
+from compaction.llm import ChatModel, ModelCall, ModelReply, OpenAIChat
 from evals.recorder import KeptRecording
 from evals.scenario_agent import Ask, ScenarioAgent
 from evals.scenario_scratch import user_message
@@ -37,19 +37,21 @@ class LiveModel:
     timeout_seconds: float = 600.0
     """For one answer."""
 
+    def chat(self) -> OpenAIChat:
+        return OpenAIChat(
+            self.name,
+            base_url=self.base_url,
+            timeout_seconds=self.timeout_seconds,
+            max_retries=RETRIES,
+            temperature=self.temperature,
+        )
 
-def asking(model: LiveModel, recording: KeptRecording, say: Say) -> Ask:
+
+def asking(chat: ChatModel, recording: KeptRecording, say: Say) -> Ask:
     """Return what asks the endpoint and keeps the answer; any failure ends the recording.
 
     A strategy would go on without a summary, but then the cassette could not be replayed.
     """
-    chat = OpenAIChat(
-        model.name,
-        base_url=model.base_url,
-        timeout_seconds=model.timeout_seconds,
-        max_retries=RETRIES,
-        temperature=model.temperature,
-    )
 
     def ask(call: ModelCall) -> ModelReply:
         try:

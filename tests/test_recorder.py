@@ -1,4 +1,5 @@
 import json
+from contextlib import closing
 
 import pytest
 import vcr
@@ -18,21 +19,18 @@ def written(path, text):
     return path
 
 
-def chat(endpoint):
-    return OpenAIChat("m", base_url=endpoint.base_url, max_retries=0)
-
-
 def streamed(endpoint, text):
     from openai import OpenAI
 
-    client = OpenAI(base_url=endpoint.base_url, api_key="none", max_retries=0)
     message = {"role": "user", "content": text}
-    chunks = list(client.chat.completions.create(model="m", messages=[message], stream=True))
+    with OpenAI(base_url=endpoint.base_url, api_key="none", max_retries=0) as client:
+        chunks = list(client.chat.completions.create(model="m", messages=[message], stream=True))
     return "".join(c.delta.content or "" for chunk in chunks for c in chunk.choices)
 
 
 def ask(endpoint, *texts):
-    return chat(endpoint).complete(ModelCall(tuple(Message("user", t) for t in texts))).text
+    with closing(OpenAIChat("m", base_url=endpoint.base_url, max_retries=0)) as chat:
+        return chat.complete(ModelCall(tuple(Message("user", text) for text in texts))).text
 
 
 def test_replay_of_a_missing_cassette_is_an_error(tmp_path):
@@ -158,7 +156,7 @@ def test_no_planted_credential_reaches_the_disk(tmp_path, monkeypatch, name, com
         )
         address = f"https://me:{SECRETS['user']}@h.example/"
         said = f"use {SECRETS['request']}\nat {address} {SECRETS['image']}"
-        with resumable_recorder(tmp_path / name) as recording:
+        with client, resumable_recorder(tmp_path / name) as recording:
             client.chat.completions.with_raw_response.create(
                 model="m",
                 messages=[{"role": "user", "content": said}],

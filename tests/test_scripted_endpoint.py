@@ -3,6 +3,7 @@ import json
 import time
 import urllib.error
 import urllib.request
+from contextlib import closing
 from http.client import IncompleteRead, RemoteDisconnected
 
 import pytest
@@ -47,8 +48,10 @@ def test_replies_come_in_the_order_of_the_script():
 
 
 def test_the_real_client_understands_the_answers():
-    with serve_script([Reply("text", (CALL,))], model="scripted-x") as endpoint:
-        model = OpenAIChat("m", base_url=endpoint.base_url)
+    with (
+        serve_script([Reply("text", (CALL,))], model="scripted-x") as endpoint,
+        closing(OpenAIChat("m", base_url=endpoint.base_url)) as model,
+    ):
         reply = model.complete(ModelCall((Message("user", "a" * 8),)))
 
     assert (reply.text, reply.model) == ("text", "scripted-x")
@@ -155,8 +158,11 @@ def test_the_headers_of_requests_are_remembered_in_lower_case():
 @pytest.mark.parametrize("compress", [False, True])
 def test_the_real_client_puts_a_stream_together(compress):
     text, calls = "A text of more than seven characters.", (CALL, {**CALL, "id": "call_2"})
-    with serve_script([Reply(text, calls)], compress=compress) as endpoint:
-        stream = client(endpoint).chat.completions.create(
+    with (
+        serve_script([Reply(text, calls)], compress=compress) as endpoint,
+        client(endpoint) as openai,
+    ):
+        stream = openai.chat.completions.create(
             **said("a"), stream=True, stream_options={"include_usage": True}
         )
         chunks = list(stream)
@@ -174,8 +180,8 @@ def test_the_real_client_puts_a_stream_together(compress):
 
 
 def test_a_stream_has_no_usage_unless_it_was_asked_for():
-    with serve_script([Reply("a")]) as endpoint:
-        stream = client(endpoint).chat.completions.create(**said("a"), stream=True)
+    with serve_script([Reply("a")]) as endpoint, client(endpoint) as openai:
+        stream = openai.chat.completions.create(**said("a"), stream=True)
         assert [chunk.usage for chunk in stream] == [None] * 3
 
 
@@ -184,9 +190,10 @@ def test_a_stream_that_is_cut_off_fails_in_the_client():
 
     with (
         serve_script([Fault("cut_off")]) as endpoint,
+        client(endpoint) as openai,
         pytest.raises(OpenAIError, match="Connection error"),
     ):
-        list(client(endpoint).chat.completions.create(**said("a"), stream=True))
+        list(openai.chat.completions.create(**said("a"), stream=True))
 
 
 def test_gzip_is_sent_to_those_who_accept_it_only():
@@ -206,11 +213,11 @@ def test_gzip_is_sent_to_those_who_accept_it_only():
 
 def test_the_end_of_the_script_is_an_error_that_says_so():
     with serve_script([Reply("only")]) as endpoint:
-        model = OpenAIChat("m", base_url=endpoint.base_url)
         call = ModelCall((Message("user", "a"),))
-        model.complete(call)
-        with pytest.raises(ModelError, match="the script ended after 1 answers"):
+        with closing(OpenAIChat("m", base_url=endpoint.base_url)) as model:
             model.complete(call)
+            with pytest.raises(ModelError, match="the script ended after 1 answers"):
+                model.complete(call)
 
 
 @pytest.mark.parametrize(
