@@ -51,6 +51,8 @@ class Setting:
     parameters: Mapping[str, str] = field(default_factory=dict)
     timeout_seconds: float = 30.0
     """For one call of somebody's code."""
+    only_where_recorded: bool = False
+    """Leave out transcripts about which no model was ever asked anything."""
 
     @property
     def is_control(self) -> bool:
@@ -94,7 +96,10 @@ def boundary_settings() -> list[Setting]:
     """
     at = {"at_tokens": BOUNDARY}
     return [
-        *(Setting("summary_once", {"prompt": prompt, **at}) for prompt in PROMPTS),
+        *(
+            Setting("summary_once", {"prompt": prompt, **at}, only_where_recorded=True)
+            for prompt in PROMPTS
+        ),
         Setting("summary_once", {"by": "extractive", **at}),
         Setting("clear_once", at),
     ]

@@ -21,7 +21,7 @@ from evals.cells import Cell, Shared
 from evals.cells import ModelChoice as ModelChoice
 from evals.cells import Plan as Plan
 from evals.loading import Location, load
-from evals.recordings import recordings_of
+from evals.recordings import NO_MODEL, recordings_of
 from evals.results import Place, Row, RunFolder
 
 Progress = Callable[[Row], None]
@@ -111,7 +111,10 @@ def run_transcript(
     recordings = recordings_of(location.path, transcript, plan.reader)
     shared = Shared(plan, transcript, location.path, priced, recordings)
     model = plan.model.make()
+    is_recorded = plan.reader is not None or recordings.model != NO_MODEL
     for setting in plan.settings:
+        if setting.only_where_recorded and not is_recorded:
+            continue
         cell = Cell(plan, setting, transcript, priced, recordings)
         yield cell.run(folder, shared, model, done)
 

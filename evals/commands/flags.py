@@ -48,6 +48,8 @@ Model = Annotated[
     typer.Option(help="Let this model write summaries. Without: an extractive summariser."),
 ]
 BaseUrl = Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint of the model.")]
+DEFAULT_JOBS = min(4, os.cpu_count() or 1)
+"""A process for each core; each holds one transcript, so more than four are asked for."""
 Jobs = Annotated[int, typer.Option(min=1, help="Processes; transcripts are shared out.")]
 Seed = Annotated[int, typer.Option(help="For random controls.")]
 Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds for one call of your own code.")]

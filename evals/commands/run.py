@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from evals.commands.flags import (
+    DEFAULT_JOBS,
     BaseUrl,
     CellTimeout,
     Grids,
@@ -46,7 +47,7 @@ def run(
             "--show-text", help="Name the needed references in run folder and report, not digests."
         ),
     ] = False,
-    jobs: Jobs = 1,
+    jobs: Jobs = DEFAULT_JOBS,
     seed: Seed = 0,
     timeout: Timeout = 30.0,
     cell_timeout: CellTimeout = 600.0,

@@ -9,6 +9,7 @@ import typer
 
 from compaction.errors import StrategyError
 from evals.commands.flags import (
+    DEFAULT_JOBS,
     BaseUrl,
     CellTimeout,
     Grids,
@@ -51,7 +52,7 @@ def sweep(
     as_json: AsJson = False,
     model: Model = None,
     base_url: BaseUrl = None,
-    jobs: Jobs = 1,
+    jobs: Jobs = DEFAULT_JOBS,
     seed: Seed = 0,
     timeout: Timeout = 30.0,
     cell_timeout: CellTimeout = 600.0,
