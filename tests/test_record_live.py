@@ -272,6 +272,10 @@ def command(scenario, base_url, name):
     line += ["--temperature", "0.5", "--out", out]
     return subprocess.Popen(
         [sys.executable, "-m", "evals.cli", *map(str, line)],
+        env={
+            **os.environ,
+            "TMPDIR": str(scenario.parent),
+        },  # a killed one leaves its scratch folder
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
