@@ -80,6 +80,15 @@ def test_a_conversation_is_priced_by_the_recorded_times():
     assert reads(301.0) == 0
 
 
+def test_the_recorded_answer_is_what_a_provider_may_have_stored():
+    conversation = prepared(user("Go."), says("Yes."), user("On."), says("And on."))
+    units = replace(PRICES, caching=rule_named("deepseek"))
+
+    first, second = uncompacted_bill(conversation, units).splits
+
+    assert second.read == first.total + conversation.counter.count(says("Yes."))
+
+
 def test_instructions_are_read_across_a_recorded_compaction():
     rules = Message("system", "Never guess. " * 50)
     cached = replace(PRICES, caching=replace(PRICES.caching, min_tokens=1))

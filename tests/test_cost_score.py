@@ -20,6 +20,7 @@ from evals.scorers import Material
 from evals.scoring import score
 from evals.settings import Setting, bind
 from evals.synthetic import generate
+from evals.transcripts import Segment, Transcript
 from tests.cost_cases import prices
 from tests.needs_cases import prepared, result, says, steps, user
 
@@ -152,6 +153,42 @@ def test_what_was_needed_and_cleared_is_fetched_with_the_whole_prompt():
     assert found["net_saved_usd_p100"] == pytest.approx(found["saved_usd"] - retrieval)
 
 
+def test_what_has_just_been_seen_is_not_fetched():
+    """The gap of the need is 2; the headline is about more than 3."""
+    talk = (*TALK[:3], *steps(1), says("", ("c2", "open", {"path": LOG})), result("c2", "ok"))
+
+    def cleared(history):
+        entries = list(history.entries())
+        if len(entries) >= 5:
+            entries[2] = entries[2].edited(entries[2].message.with_text("[cleared]"), "rule")
+        return View(tuple(entries))
+
+    found = scored(Rule(cleared), conversation=prepared(*talk)).columns
+
+    assert (found["needs_all_gaps"], found["needs"], found["retrievals"]) == (1, 0, 0)
+
+
+def test_tokens_are_those_of_the_provider_as_far_as_it_reported_them():
+    """Its prompts are twice the counted tokens and 1,000 more."""
+    counted = [request.counted_tokens for request in prepared(*TALK).requests]
+    requests = tuple(
+        replace(request.recorded, usage=Usage(2 * size + 1_000, 10))
+        for request, size in zip(prepared(*TALK).requests, counted, strict=True)
+    )
+    conversation = prepare(Transcript("t", (Segment(TALK, requests),)))
+    count = conversation.counter.count
+    assert conversation.segments[0].calibration.slope == pytest.approx(2)
+
+    cleared = scored(Rule(without_the_log), conversation=conversation)
+    summed = scored(
+        summarising(), conversation=conversation, model=ScriptedChat(["All done."])
+    ).columns
+
+    ((_, result_tokens, _),) = cleared.sidecar["cost"]["retrievals"]
+    assert result_tokens == 2 * count(TALK[2])
+    assert summed["own_input_tokens"] == pytest.approx(2 * count(user("Summarise.")))
+
+
 def test_two_needs_of_one_message_are_fetched_at_once():
     other = "/srv/billing/archive_index.db"
     talk = (
@@ -250,7 +287,14 @@ def test_the_sidecar_tells_each_request_and_adds_up_to_the_row():
         found.columns["saved_usd"] - found.columns["net_saved_usd_p100"], abs=1e-6
     )
     assert cost["breaks"] == [3]
-    assert [row[0] for row in cost["compactions"]] == [3]
+    (row,) = cost["compactions"]
+    request, removed, rewritten, once_usd, used_requests = row
+    assert (request, used_requests) == (3, 3)
+    assert (removed, rewritten) == (
+        found.columns["removed_tokens"],
+        found.columns["rewritten_tokens"],
+    )
+    assert once_usd == pytest.approx(rewritten * 11.5 / PER)
     assert cost["prices"]["model"] == "test-model"
 
 
