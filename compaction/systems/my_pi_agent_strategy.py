@@ -90,6 +90,7 @@ class MyPiAgent:
             keeps_system=True,
             keeps_last_user=self.keep_last_user or self.context_budget is None,
             recoverable=not self.literal_handles,
+            keeps_open_calls=True,
             grows=self.cut == "after_user" or self._exchanges_short_texts,
         )
 

@@ -113,6 +113,8 @@ class ThreeLayer:
             keeps_system=self.keep_system_prompt,
             keeps_last_user=self.keep_last_user,
             recoverable=not self.literal_handles,
+            keeps_open_calls=True,
+            accounts_for_all=True,
             # It decides in characters: on a conversation of some hundred tokens a summary may have
             # fewer characters and more tokens.
             grows=True,

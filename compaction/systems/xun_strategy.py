@@ -90,6 +90,8 @@ class Xun:
             keeps_system=self.keep_system_prompt,
             keeps_last_user=True,
             recoverable=not self.literal_ids,
+            keeps_open_calls=True,
+            accounts_for_all=not self.literal_batch,
             grows=True,
             raises_roles=True,
         )
