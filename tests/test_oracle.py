@@ -56,6 +56,13 @@ def test_what_went_does_not_come_back():
     assert best_reach(choice, [5, 4, 5, 5, 5, 5, 5]).reach == 0.0
 
 
+def test_the_least_room_between_arrival_and_use_decides_what_fits_together():
+    choice = selection([(4, 0), (4, 0)], [(5, 0.5, (0,)), (5, 0.5, (1,))], 6)
+
+    assert best_reach(choice, [8, 8, 8, 8, 8, 8]).reach == 1.0
+    assert best_reach(choice, [8, 8, 8, 4, 8, 8]).reach == 0.5
+
+
 def test_a_message_costs_from_its_arrival_and_not_before():
     choice = selection([(5, 3)], [(4, 1.0, (0,))], 6)
 

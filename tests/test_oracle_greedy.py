@@ -42,6 +42,12 @@ def test_the_least_gain_per_token_and_request_goes_first():
     assert best_reach(choice, [8] * 4).reach == 0.6
 
 
+def test_of_two_alike_the_one_that_must_stay_longer_goes():
+    choice = selection([(4, 0), (4, 0)], [(2, 0.5, (0,)), (5, 0.5, (1,))], 6)
+
+    assert density(choice, [4] * 6).kept_until == {0: 2}
+
+
 def test_a_need_with_two_sources_is_credited_to_the_later():
     choice = selection([(4, 0), (4, 1)], [(5, 1.0, (0, 1))], 6)
 

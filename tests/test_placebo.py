@@ -67,18 +67,18 @@ def test_what_the_run_has_not_is_made_up_by_the_library(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "related",
+    ("own", "other"),
     [
-        {"session": "s1", "project": "p1"},
-        {"session": "s2", "project": "p1"},
+        ({"session": "s1"}, {"session": "s1"}),
+        ({"session": "s1", "project": "p1"}, {"session": "s2", "project": "p1"}),
     ],
     ids=["same session", "same project"],
 )
-def test_what_is_related_is_no_placebo(tmp_path, related):
-    own = write(tmp_path, "own", "a" * 60, session="s1", project="p1")
-    other = write(tmp_path, "other", "b" * 60, **related)
+def test_what_is_related_is_no_placebo(tmp_path, own, other):
+    mine = write(tmp_path, "own", "a" * 60, **own)
+    related = write(tmp_path, "other", "b" * 60, **other)
 
-    assert placebo_of(own, other).name == library_name()
+    assert placebo_of(mine, related).name == library_name()
 
 
 def test_another_project_is_unrelated_and_a_copy_is_not(tmp_path):
