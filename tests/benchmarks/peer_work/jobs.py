@@ -86,7 +86,7 @@ def _against(name: str) -> Callable[[str, Path, dict], str]:
 def _view_job(preset: str, name: str, how: str, cannot: str, against: str) -> Job:
     what = {
         "views": f"preset `{preset}` over the same requests, trigger 0, views alone",
-        "replay": "the same by `replay`: every view made twice and counted with tiktoken",
+        "replay": "the same by `replay`: every view made twice and counted with tiktoken, preparing included",
     }[how]
     parameters = '{"trigger_tokens": 0}'
     script = ("{python}", "{work}/our_views.py", DATASET, preset, parameters, how)
@@ -97,6 +97,7 @@ INSPECT_CANNOT = (
     "a library of strategies: `compact` gives messages back and says nothing of what was lost; "
     "tokens are counted by its `compaction()` handler alone, which needs a model"
 )
+SHORT_LEFT = "clears no thinking; leaves results shorter than the placeholder of 21 characters"
 OUR_RUN = ("{bin}/compaction-evals", "run", "--no-controls", "--out", "{fresh}/run")
 JOBS = (
     Job(
@@ -133,8 +134,8 @@ JOBS = (
         INSPECT_CANNOT,
         keep_as="their_edit",
     ),
-    _view_job("inspect_edit", "our_edit", "views", "clears no thinking", "their_edit"),
-    _view_job("inspect_edit", "", "replay", "clears no thinking", "their_edit"),
+    _view_job("inspect_edit", "our_edit", "views", SHORT_LEFT, "their_edit"),
+    _view_job("inspect_edit", "", "replay", SHORT_LEFT, "their_edit"),
     Job(
         "inspect-ai",
         "inspect-ai",
