@@ -31,19 +31,23 @@ class FileVersions:
     def __init__(self, messages: Messages) -> None:
         self._shown: dict[int, str] = {}
         self._changes: defaultdict[str, list[int]] = defaultdict(list)
-        call_of = Pairing(messages).call_of
-        failed = {call_of[at] for at in call_of if _FAILED in messages[at].extra}
         named: dict[tuple[int, ToolCall], str] = {}
+        changes: list[tuple[int, ToolCall, set[str]]] = []
         for at, message in enumerate(messages):
-            changed: set[str] = set()
             for call in message.tool_calls:
                 path, is_change = _file_of(call)
+                changed = _patched_by(call)
                 if path is not None:
                     named[at, call] = path
-                if (at, call) not in failed:
-                    changed |= _patched_by(call)
-                    changed |= {path} if path is not None and is_change else set()
-            for each in changed:
+                    changed |= {path} if is_change else set()
+                if changed:
+                    changes.append((at, call, changed))
+        if not changes:
+            return
+        call_of = Pairing(messages).call_of
+        failed = {call_of[at] for at in call_of if _FAILED in messages[at].extra}
+        for at, call, changed in changes:
+            for each in changed if (at, call) not in failed else ():
                 self._changes[each].append(at)
         for at, made in call_of.items():
             if made in named:

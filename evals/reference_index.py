@@ -1,6 +1,5 @@
 """Finds which of many references stand in a text, fast enough for long conversations."""
 
-import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -12,7 +11,10 @@ from evals.references import Reference, extract_references, matches
 NORMALISED_CLASSES: Final = frozenset({"key_value", "error_line"})
 """Classes whose values do not stand in a text as they are written here."""
 
-_WORD: Final = re.compile(r"[A-Za-z0-9_]+")
+_NO_WORD_TO_SPACE: Final = bytes(
+    byte if byte < 128 and (chr(byte).isalnum() or chr(byte) == "_") else 32 for byte in range(256)
+)
+"""Words are runs of ASCII letters, digits and underscores; two C-level passes find them all."""
 
 
 class ReferenceIndex:
@@ -26,9 +28,10 @@ class ReferenceIndex:
         known = frozenset(wanted)
         self._normalised = frozenset(item for item in known if item.kind in NORMALISED_CLASSES)
         self._keys = frozenset(_key_word(item) for item in self._normalised)
-        words_of = {item: frozenset(_WORD.findall(item.value)) for item in known - self._normalised}
+        words_of = {item: frozenset(_words(item.value)) for item in known - self._normalised}
         common = Counter(word for words in words_of.values() for word in words)
-        self._by_word: defaultdict[str, list[tuple[Reference, frozenset[str]]]] = defaultdict(list)
+        self._by_word: defaultdict[bytes, list[tuple[Reference, frozenset[bytes]]]]
+        self._by_word = defaultdict(list)
         self._wordless = [reference for reference, words in words_of.items() if not words]
         for reference, words in words_of.items():
             if words:
@@ -46,7 +49,7 @@ class ReferenceIndex:
             if needed <= words
         ]
         candidates += self._wordless
-        has_keys = "" in self._keys or not self._keys.isdisjoint(words)
+        has_keys = b"" in self._keys or not self._keys.isdisjoint(words)
         if candidates or has_keys:
             references = extract_references(text)
             yield from (item for item in candidates if matches(item, text, references))
@@ -54,15 +57,19 @@ class ReferenceIndex:
                 yield from references & self._normalised
 
 
-def _all_words(text: str) -> frozenset[str]:
+def _words(text: str) -> list[bytes]:
+    return text.encode("utf-8", "surrogatepass").translate(_NO_WORD_TO_SPACE).split()
+
+
+def _all_words(text: str) -> frozenset[bytes]:
     """Return the words of a text, as it stands and with escapes read as spaces."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
-    words = frozenset(_WORD.findall(text))
-    return words.union(_WORD.findall(ESCAPE.sub(" ", text))) if "\\" in text else words
+    words = frozenset(_words(text))
+    return words.union(_words(ESCAPE.sub(" ", text))) if "\\" in text else words
 
 
-def _key_word(reference: Reference) -> str:
-    """Return a word that every text with a normalised reference has, or "" if it has none."""
+def _key_word(reference: Reference) -> bytes:
+    """Return a word that every text with a normalised reference has, or b"" if it has none."""
     head = reference.value.partition("=")[0] if reference.kind == "key_value" else reference.value
-    return max(_WORD.findall(head), key=lambda word: (word.isalpha(), len(word)), default="")
+    return max(_words(head), key=lambda word: (word.isalpha(), len(word)), default=b"")
