@@ -8,12 +8,21 @@ import typer
 
 def report(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    *,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write tables as CSV (and Parquet) and charts as SVG and PNG too."
+        ),
+    ] = None,
 ) -> None:
     """Write report.html and report.md again and print the table.
 
     Example: compaction-evals report compaction-runs/bundled
     """
     write_reports(run_folder)
+    if export is not None:
+        _export(run_folder, export)
 
 
 def write_reports(path: Path, *, show_faults: bool = True) -> None:
@@ -34,3 +43,13 @@ def write_reports(path: Path, *, show_faults: bool = True) -> None:
     console = Console()
     console.print(tables.terminal(run_frames, width=console.width, show_faults=show_faults))
     console.print(f"report: {path / 'report.html'}", markup=False, highlight=False)
+
+
+def _export(run_folder: Path, target: Path) -> None:
+    from reports.exports import export, has_parquet
+    from reports.frames import load
+
+    for path in export(load(run_folder), target):
+        typer.echo(f"wrote {path}")
+    if not has_parquet():
+        typer.echo("no Parquet: pip install 'compaction-evals[parquet]'", err=True)
