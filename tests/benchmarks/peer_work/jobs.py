@@ -86,7 +86,8 @@ def _against(name: str) -> Callable[[str, Path, dict], str]:
 def _view_job(preset: str, name: str, how: str, cannot: str, against: str) -> Job:
     what = {
         "views": f"preset `{preset}` over the same requests, trigger 0, views alone",
-        "replay": "the same by `replay`: every view made twice and counted with tiktoken, preparing included",
+        "replay": "the same by `replay`: every view made twice and counted with tiktoken, "
+        "preparing included",
     }[how]
     parameters = '{"trigger_tokens": 0}'
     script = ("{python}", "{work}/our_views.py", DATASET, preset, parameters, how)
