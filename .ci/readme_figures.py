@@ -6,8 +6,11 @@ A test fails when they are stale: both are made from the rows alone, so the same
 bytes.
 """
 
+import hashlib
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import vl_convert
 
@@ -33,13 +36,22 @@ SHOWN = (
 """Metrics whose columns are shown; the report has all."""
 
 
-def picture_of(run: Run) -> str:
-    """Return the first chart of the report as SVG, on white."""
+def spec_of(run: Run) -> dict[str, Any]:
+    """Return the first chart of the report, on white."""
     chart = pareto(run)
     if chart is None:
         raise ResultsError(f"{run.path} has no setting with both a saving and a reach")
-    spec = {**chart.to_dict(), "background": "white"}
-    return vl_convert.vegalite_to_svg(spec)
+    return {**chart.to_dict(), "background": "white"}
+
+
+def mark_of(spec: dict[str, Any]) -> str:
+    """Return the line by which a test tells that a picture is stale, whoever drew it."""
+    digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()
+    return f"<!-- chart {digest} -->"
+
+
+def picture_of(spec: dict[str, Any]) -> str:
+    return f"{vl_convert.vegalite_to_svg(spec)}\n{mark_of(spec)}\n"
 
 
 def table_of(run: Run) -> str:
@@ -59,7 +71,7 @@ def with_table(readme: str, table: str) -> str:
 
 def main(folder: Path) -> None:
     run = load(folder)
-    PICTURE.write_text(picture_of(run), encoding="utf-8")
+    PICTURE.write_text(picture_of(spec_of(run)), encoding="utf-8")
     readme = with_table(README.read_text(encoding="utf-8"), table_of(run))
     README.write_text(readme, encoding="utf-8")
 
