@@ -30,19 +30,15 @@ class OracleScorer:
         self._needs = needs
         self._budgets: list[int] = []
         self._fates: dict[int, FateTracker] = {}
-        self._instructions: dict[int, tuple[int, ...]] = {}
+        self._instructions: dict[int, _WholeInstructions] = {}
 
     def see(self, step: Step, fates: FateTracker) -> None:
         segment = step.request.segment
         if segment not in self._fates:
             self._fates[segment] = fates
-            self._instructions[segment] = instruction_indices(step.segment.history)
-        whole_instructions = (
-            self._material.prepared.counter.count(step.history[at])
-            for at in self._instructions[segment]
-            if at < len(step.history) and fates.fate_of(at) == "whole"
-        )
-        self._budgets.append(self._content_tokens(step) - sum(whole_instructions))
+            self._instructions[segment] = _WholeInstructions(step.segment, self._material.prepared)
+        instructions = self._instructions[segment].tokens(step.history, fates)
+        self._budgets.append(self._content_tokens(step) - instructions)
 
     def _content_tokens(self, step: Step) -> int:
         """Return the view's size by the measuring counter, without schemas and framing."""
@@ -86,6 +82,36 @@ class OracleScorer:
                 for at in need.sources if need.kind != "pinned" else ():
                     last[at + first_messages[request]] = request
         return last
+
+
+class _WholeInstructions:
+    """The size of the instructions that stand whole in the present view of one segment."""
+
+    def __init__(self, segment: PreparedSegment, prepared: Prepared) -> None:
+        count = prepared.counter.count
+        self._sizes = {
+            at: count(segment.history[at]) for at in instruction_indices(segment.history)
+        }
+        self._coming = list(self._sizes)[::-1]
+        self._first_message = segment.first_message
+        self._is_whole: dict[int, bool] = {}
+        self._n_changes = 0
+        self._tokens = 0
+
+    def tokens(self, history: History, fates: FateTracker) -> int:
+        """Return it for the view that the fates have just taken in; looks at changes alone."""
+        while self._coming and self._coming[-1] < len(history):
+            self._set(self._coming.pop(), is_whole=True)
+        for message, _, code in fates.changes[self._n_changes :]:
+            if (at := message - self._first_message) in self._is_whole:
+                self._set(at, is_whole=code == FATE_CODES["whole"])
+        self._n_changes = len(fates.changes)
+        return self._tokens
+
+    def _set(self, at: int, *, is_whole: bool) -> None:
+        if is_whole != self._is_whole.get(at, False):
+            self._tokens += self._sizes[at] if is_whole else -self._sizes[at]
+        self._is_whole[at] = is_whole
 
 
 def dead_token_fraction(

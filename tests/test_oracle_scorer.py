@@ -115,6 +115,19 @@ def test_the_instructions_are_no_room():
     assert (found["oracle_reach"], dropped["oracle_reach"]) == (0.0, 0.0)
 
 
+def test_instructions_that_come_late_go_and_come_back_are_counted_as_they_stand():
+    """Each prompt is far larger than the second result; room for it would show as reach."""
+    prompt = Message("developer", "Be brief and exact. " * 100)
+    talk = (*TALK[:6], prompt, *TALK[6:])
+    gone = {at: (4, NEVER) for at in range(1, len(talk)) if at not in (5, 6)}
+
+    stays = columns(gone, *talk)
+    returns = columns({**gone, 6: (3, 4)}, *talk)
+
+    assert (stays["oracle_reach"], stays["reach"]) == (0.5, 0.5)
+    assert (returns["oracle_reach"], returns["reach"]) == (0.5, 0.5)
+
+
 def test_where_nothing_is_needed_there_is_no_regret_to_tell():
     found = columns({}, *TALK[:4], *steps(4))
 
