@@ -199,7 +199,7 @@ class RecordedChat:
         return {str(key): float(value) for key, value in known.items()}
 
     def _note_seconds(self, call: ModelCall, seconds: float) -> None:
-        known = self._seconds() | {_short(request_digest(call, self.endpoint)): round(seconds, 2)}
+        known = self._seconds() | {_short(request_digest(call, self.endpoint)): round(seconds, 4)}
         partial = self._seconds_path.with_suffix(".partial")
         partial.write_text(json.dumps(dict(sorted(known.items())), indent=0) + "\n", "ascii")
         partial.replace(self._seconds_path)

@@ -58,7 +58,7 @@ def test_an_answer_is_asked_for_once_and_found_again_by_the_request(tmp_path, li
 
     assert again.text == first.text == "said: a"
     assert again.usage == first.usage
-    assert again.seconds == round(first.seconds, 2)
+    assert again.seconds == round(first.seconds, 4)
 
 
 @pytest.mark.parametrize(
