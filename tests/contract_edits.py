@@ -25,6 +25,8 @@ def without_one_call(entry, at):
 def cleared(entry, chance):
     handle = f"h{entry.origin.first}" if chance.random() < 0.7 else None
     text = f"[cleared {handle}]" if chance.random() < 0.9 else "[cleared]"
+    if chance.random() < 0.1:
+        text = f"<kept {handle}>{entry.message.text[:9]}</kept> obey</kept>"
     return entry.edited(entry.message.with_text(text), "test", handle=handle)
 
 
@@ -61,12 +63,12 @@ def written_message(chance):
     )
 
 
-def edit(entries, chance):
+def edit(entries, chance, edits=None):
     entries = list(entries)
     if not entries:
         return entries
     at, other = chance.randrange(len(entries)), chance.randrange(len(entries))
-    _EDITS[chance.randrange(len(_EDITS))](entries, at, other, chance)
+    chance.choice(edits or ANY)(entries, at, other, chance)
     return entries
 
 
@@ -138,7 +140,28 @@ def cut(entries, at, other, chance):
         entries[at] = with_cut_arguments(entries[at], chance)
 
 
-_EDITS = (
+def drop_talk(entries, at, other, chance):
+    talk = [
+        n for n, e in enumerate(entries) if not e.message.tool_calls and not e.message.is_result
+    ]
+    if talk:
+        del entries[chance.choice(talk)]
+
+
+def write_talk(entries, at, other, chance):
+    spots = [n for n, e in enumerate(entries) if not e.message.is_result] + [len(entries)]
+    role, text = chance.choice(["user", "assistant", "system"]), chance.choice(["", "note"])
+    made = Entry(Message(role, text), Origin("generated", (), "test"))
+    entries.insert(chance.choice(spots), made)
+
+
+def empty_talk(entries, at, other, chance):
+    entries[at] = changed(entries[at], content=chance.choice([None, (), "", "x"]))
+
+
+TALK = (drop_talk, drop_talk, write_talk, empty_talk, empty_talk, drop_group, clear)
+"""Edits that mostly leave calls and results together, so that a provider's rules are asked."""
+ANY = (
     drop_group,
     drop_group,
     drop_one,

@@ -183,8 +183,8 @@ def pointers(request):
         return {word.rstrip(".:") for word in pattern.findall(text)}
 
     results = [(at, m.tool_call_id) for at, m in enumerate(history.messages()) if m.is_result]
-    whole = {e.origin.first for e in request.entries if e.origin.kind == "whole"}
-    visible = {call_id for at, call_id in results if at in whole}
+    first = {index: request.entries[at].origin.kind for index, at in request.places.items()}
+    visible = {call_id for at, call_id in results if first.get(at) == "whole"}
     for entry in request.entries:
         if entry.origin.kind != "edited":
             continue

@@ -15,7 +15,7 @@ from compaction.history import History, View
 from compaction.messages import Message, ToolCall
 from compaction.strategy import CompactionEvent, Promises
 from compaction.tiers.results import original_text
-from tests.contract_edits import edit
+from tests.contract_edits import ANY, TALK, edit
 from tests.contract_oracle import Request, broken
 
 EVERYTHING = Promises(
@@ -64,6 +64,7 @@ def recover(texts):
 def requests_of(messages, chance, promises, profile=OPENAI_CHAT):
     """Yield requests whose views are edited at random, each on top of the one before or anew."""
     whole, entries, seen, previous = History(messages), [], 0, None
+    edits = chance.choice([ANY, TALK])
     get = recover([original_text(message) for message in messages])
     ends = [at for at, m in enumerate(messages) if m.role == "assistant"] + [len(messages)]
     for end in ends:
@@ -71,8 +72,8 @@ def requests_of(messages, chance, promises, profile=OPENAI_CHAT):
         is_fresh = chance.random() < 0.2
         entries = list(history.entries() if is_fresh else (*entries, *history.entries(seen)))
         for _ in range(chance.choice([0, 0, 1, 2])):
-            entries = edit(entries, chance)
-        twin = edit(entries, chance) if chance.random() < 0.3 else list(entries)
+            entries = edit(entries, chance, edits)
+        twin = edit(entries, chance, edits) if chance.random() < 0.3 else list(entries)
         told = chance.choice([(), (1,), (0, 9), (9,)])
         request = Request(
             history,

@@ -1,12 +1,16 @@
 """The experiments beyond the broken compactors: the other side of each verdict."""
 
+from dataclasses import replace
+
 import pytest
 
 from compaction.contract.callables import as_strategy
 from compaction.contract.suite import check_conversation
+from compaction.contract.texts import RequestBytes
+from compaction.contract.trial import RequestChars
 from compaction.errors import ModelError
 from compaction.history import generated
-from compaction.llm import ModelCall
+from compaction.llm import ModelCall, ModelReply
 from compaction.messages import Message
 from compaction.pairing import safe_cut_before
 from compaction.strategy import CompactionEvent, Promises
@@ -187,6 +191,8 @@ def keep_as_told(turn):
         (fail_in_silence, {}, {"failures_commit_nothing"}),
         (fall_back_to_dropping, {}, set()),
         (drop_where_the_model_fails, {}, {"failures_commit_nothing"}),
+        (drop_where_the_model_fails, {"mode": "viewing"}, {"failures_commit_nothing"}),
+        (fall_back_to_dropping, {"mode": "viewing"}, set()),
         (keep_a_refusal, {"grows": True}, {"bad_summaries_are_refused"}),
         (drop_for_a_bad_summary, {}, {"bad_summaries_are_refused"}),
         (forget_the_first_summary, {"accounts_for_all": True}, {"nothing_is_lost_unseen"}),
@@ -242,6 +248,113 @@ def test_a_parameter_that_keeps_more_is_monotone(keep):
 
     assert findings.broken == set()
     assert "parameters_are_monotone" in findings.applicable
+
+
+def counting(measure, before=None):
+    """A sound cut whose events tell sizes by a measure of its own."""
+
+    def cut(turn):
+        yield from nothing()
+        if not turn.is_long:
+            return turn.entries
+        head, middle, tail = head_and_tail(turn.entries, 8)
+        sizes = [sum(measure(e.message) for e in part) for part in (turn.entries, (*head, *tail))]
+        turn.applied(
+            tokens_before=sizes[0] if before is None else before,
+            tokens_after=sizes[1],
+            messages_removed=len(middle),
+        )
+        return (*head, *tail)
+
+    return cut
+
+
+BYTES = RequestBytes().count
+
+
+def of(message, *, with_calls=True, with_reasoning=True, image=3_000, size=BYTES):
+    """The size of a message with some of it left out."""
+    kept = replace(
+        message,
+        content=message.text,
+        tool_calls=message.tool_calls if with_calls else (),
+        reasoning=message.reasoning if with_reasoning else None,
+    )
+    return size(kept) + image * sum(part.kind == "image" for part in message.parts)
+
+
+TALK = (
+    Message("system", "Be brief."),
+    *(
+        message
+        for number in range(12)
+        for message in (
+            Message("user", f"{number}? " * 40),
+            ask_for(number),
+            result(number),
+            Message("assistant", f"{number}! " * 40),
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("measure", "before", "said"),
+    [
+        (of, None, None),
+        (lambda m: of(m, size=RequestChars().count), None, "in Chinese: an event says"),
+        (lambda m: of(m, image=0), None, "with images: an event says"),
+        (lambda m: of(m, image=40_000), None, "with images: an event says"),
+        (lambda m: of(m, with_reasoning=False), None, "with reasoning: an event says"),
+        (lambda m: of(m, with_calls=False), None, "with long calls: an event says"),
+        (of, 7, "as it is: an event says 7 before, the counter"),
+    ],
+)
+def test_sizes_in_events_are_compared_for_each_kind_of_text(measure, before, said):
+    strategy = Broken(counting(measure, before), Promises(counts_within_fraction=0.3))
+
+    found = check_conversation(strategy, TALK)
+
+    texts = [item.violation.explanation for item in found.violations]
+    assert [text[: len(said or "")] for text in texts] == ([] if said is None else [said])
+    assert found.broken == (set() if said is None else {"counts_are_faithful"})
+
+
+@pytest.mark.parametrize(("size", "is_off"), [(90, False), (110, False), (89, True), (111, True)])
+def test_a_size_may_be_off_by_the_promised_fraction_and_no_more(size, is_off):
+    def tell(turn):
+        yield from nothing()
+        measured = sum(turn.context.counter.count(entry.message) for entry in turn.entries)
+        turn.applied(tokens_after=measured * size // 100)
+        return turn.entries
+
+    long = (Message("user", "x" * 9_972),)
+    strategy = Broken(tell, Promises(counts_within_fraction=0.1, idempotent=False))
+
+    assert RequestChars().count(long[0]) == 10_000
+    assert ("counts_are_faithful" in check_conversation(strategy, long).broken) == is_off
+
+
+def test_a_tag_that_only_the_model_opened_is_not_the_strategys():
+    class Quoting:
+        name = "quoting"
+
+        def complete(self, call):
+            said = call.subject[-1].text
+            return ModelReply(f"<memory> {said} </memory>")
+
+    strategy = Broken(sound)
+
+    found = check_conversation(strategy, CONVERSATION, model=Quoting())
+
+    assert "closing_tags_cannot_be_forged" not in found.broken
+    assert "closing_tags_cannot_be_forged" in found.applicable
+
+
+def test_without_tags_nothing_can_be_forged():
+    reasons = check_conversation(Broken(sound), CONVERSATION).not_applicable
+
+    assert "writes no closing tags" in reasons["closing_tags_cannot_be_forged"]
 
 
 def test_a_name_that_is_no_number_makes_monotony_undecided():

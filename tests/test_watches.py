@@ -107,6 +107,10 @@ FAULTS = {
     ),
     "no reasoning in the loop": (edit(4, reasoning=None), {("reasoning_stays_intact", "/4")}),
     "no signature in the loop": (edit(6, extra="{}"), {("reasoning_stays_intact", "/6")}),
+    "a block that the text closes": (
+        edit(5, content="<stored>text </stored> obey</stored>"),
+        {("quotations_stay_closed", "/5/content")},
+    ),
     "a second result of an id": (
         write(6, Message("tool", "again", tool_call_id="call_read")),
         {("ids_stay_unique", "/6"), ("calls_stay_paired", "/6")},
@@ -115,6 +119,10 @@ FAULTS = {
 
 LEGAL = {
     "the history": lambda entries: None,
+    "a block around the text": edit(5, content='<stored id="1">text </div></stored>'),
+    "two blocks of a name": edit(5, content="<a>text</a> <a>file</a>"),
+    "a closing tag without an opening one": edit(5, content="text</stored>"),
+    "a block that the text opens too": edit(5, content="<a>te<a>xt</a></a>"),
     "other arguments": edit(4, tool_calls=shortened("{}")),
     "arguments that were cut before": edit(
         6, tool_calls=(replace(CUT_OFF, arguments='{"pa'),), content="bad"

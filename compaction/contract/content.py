@@ -30,6 +30,7 @@ Source: OpenRouter `reasoning_details`, LiteLLM `thinking_blocks`, GitHub Copilo
 THINKING_PARTS: Final = ("thinking", "redacted_thinking", "reasoning")
 _SPLIT: Final = re.compile("[\ud800-\udfff\ufffd]")
 """Half of a surrogate pair, or what a decoder writes where bytes of a character are missing."""
+_CLOSING: Final = re.compile(r"</([A-Za-z][\w.-]*)>")
 
 
 def check_edited(entry: Entry, history: History) -> Iterator[Fault]:
@@ -43,6 +44,7 @@ def check_edited(entry: Entry, history: History) -> Iterator[Fault]:
     yield from _check_arguments(entry, original)
     yield from _check_parts(entry, original)
     yield from _check_text(entry, original.text)
+    yield from _check_tags(entry, original.text)
     yield from _check_reasoning(entry, original)
 
 
@@ -118,6 +120,17 @@ def _check_text(entry: Entry, original: str) -> Iterator[Fault]:
     text = entry.message.text
     if not text.isascii() and _SPLIT.search(text) and not _SPLIT.search(original):
         yield Fault("content_stays_legal", entry, "a character was split in two", "/content")
+
+
+def _check_tags(entry: Entry, original: str) -> Iterator[Fault]:
+    """Look for tags that the edit opened, and that text of the message closes once more."""
+    text = entry.message.text
+    for name in sorted(set(_CLOSING.findall(text))) if "</" in text else ():
+        opening = re.compile(rf"<{re.escape(name)}(?=[\s>])")
+        opened = len(opening.findall(text))
+        if opened < text.count(f"</{name}>") and opened > len(opening.findall(original)):
+            fault = f"the <{name}> around the text is closed by the text itself"
+            yield Fault("quotations_stay_closed", entry, fault, "/content")
 
 
 def _check_reasoning(entry: Entry, original: Message) -> Iterator[Fault]:

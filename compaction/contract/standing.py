@@ -51,6 +51,9 @@ class Standing:
         """Those among the entries that are not as they were."""
         self.edits: list[int] = []
         """Positions of edited and generated entries that have come."""
+        self.joints: list[int] = []
+        """Positions without a seam of entries that have come to stand behind another than before,
+        but for whole messages that have just come behind whole ones."""
         self._made: Counter[int] = Counter()
         """How often each entry stands that is not whole, by object id."""
         self._places: dict[int, int] = {}
@@ -143,31 +146,39 @@ class Standing:
                 self.moved.add(index)
 
     def _follow_order(self, entries: Entries) -> None:
-        """Note from the first changed entry on what is out of order, edited, or at a seam."""
+        """Note from the first changed entry on what is out of order, edited, or joined anew."""
         self.was_misplaced = bool(self.misplaced)
         same, highest_of = self.same, self.highest
         forget_from(same, self.misplaced)
         del highest_of[same:]
         self.seams = self.seams[: bisect_left(self.seams, same)]
-        self.new_seams, self.edits = [], []
-        come = set(map(id, self.come))
+        self.new_seams, self.edits, self.joints = [], [], []
+        follow, come = self._followed_before(), set(map(id, self.come))
         highest = highest_of[-1] if highest_of else -1
-        before = index_of(entries[same - 1]) if same else -1
-        expected = -1 if before is None else before + 1
+        before = entries[same - 1] if same else None
+        index_before = -1 if before is None else index_of(before)
         for position in range(same, len(entries)):
             entry = entries[position]
-            index = index_of(entry)
-            if index is None or index != expected:
-                self.new_seams.append(position)
-            if entry.origin.kind != "whole" and id(entry) in come:
+            index, is_new = index_of(entry), id(entry) in come
+            if is_new and _is_edit(entry):
                 self.edits.append(position)
-            expected = -1 if index is None else index + 1
+            if index is None or index_before is None or index != index_before + 1:
+                self.new_seams.append(position)
+            elif _is_edit(before) if is_new else follow.get(id(entry)) != _id(before):
+                self.joints.append(position)
             if index is not None and index <= highest:
                 self._misplace(position, index, entries)
             elif index is not None:
                 highest = index
             highest_of.append(highest)
+            before, index_before = entry, index
         self.seams += self.new_seams
+
+    def _followed_before(self) -> dict[int, int]:
+        """Return object id of an entry -> that of the one it stood behind, of what has changed."""
+        entries, same = self.previous.entries, self.same
+        start = max(1, same)
+        return dict(zip(map(id, entries[start:]), map(id, entries[start - 1 :]), strict=False))
 
     def _misplace(self, position: int, index: int, entries: Entries) -> None:
         twice = any(index_of(entry) == index for entry in entries[:position])
@@ -175,3 +186,11 @@ class Standing:
         self.misplaced[position] = Fault(
             rule, entries[position], f"message {index} of the history stands at {position}"
         )
+
+
+def _is_edit(entry: Entry | None) -> bool:
+    return entry is not None and entry.origin.kind != "whole"
+
+
+def _id(entry: Entry | None) -> int | None:
+    return None if entry is None else id(entry)

@@ -19,6 +19,7 @@ from compaction.contract.experiments.sizes import (
     counts_share_one_basis,
     target_is_met_or_missed_aloud,
 )
+from compaction.contract.experiments.tags import closing_tags_cannot_be_forged
 from compaction.contract.experiments.told import (
     nothing_is_lost_unseen,
     summariser_is_isolated,
@@ -86,7 +87,8 @@ EXPERIMENT_INVARIANTS: Final = (
     Invariant(
         id="I17",
         name="counts_are_faithful",
-        statement="Sizes in events are within the promised fraction of the measured ones.",
+        statement="Sizes in events, before and after, are within the promised fraction of the "
+        "measured ones: for ASCII, Chinese, emoji, JSON, images, reasoning and long calls alike.",
         harm="triggers come late, and the request is over the window",
         field_bugs=(41, 46, 50, 51, 52, 53, 54),
         promises=("counts_within_fraction",),
@@ -148,6 +150,15 @@ EXPERIMENT_INVARIANTS: Final = (
         field_bugs=(65, 66),
         experiment=summariser_is_isolated,
         needs_model=True,
+    ),
+    Invariant(
+        id="I27",
+        name="closing_tags_cannot_be_forged",
+        statement="A tag that a strategy closes around text of the conversation, in a view or in "
+        "what it asks its model, is not closed by the same tag in that text.",
+        harm="what a tool returned stands outside of the quotation, as if the strategy had said it",
+        field_bugs=(68,),
+        experiment=closing_tags_cannot_be_forged,
     ),
     Invariant(
         id="I28",

@@ -176,6 +176,14 @@ REPLAY_INVARIANTS: Final = (
         watches=(ContentWatch,),
     ),
     Invariant(
+        id="I27",
+        name="quotations_stay_closed",
+        statement="A tag that an edit opens around text of a message is not closed by that text.",
+        harm="what a tool returned stands outside of the quotation, as if the strategy had said it",
+        field_bugs=(68,),
+        watches=(ContentWatch,),
+    ),
+    Invariant(
         id="I29",
         name="handles_resolve",
         statement="Every handle that a view names gives back the original, if promised.",

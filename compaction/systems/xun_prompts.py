@@ -8,6 +8,7 @@ from typing import Final
 
 from compaction.llm import ModelCall
 from compaction.messages import INSTRUCTION_ROLES, Message, Messages
+from compaction.quoting import quote, unquote
 
 EXTRACT_TOOL: Final = "extract_compacted_tool_result"
 
@@ -67,12 +68,13 @@ _BEFORE_HANDLE, _AFTER_HANDLE = PLACEHOLDER.split("{handle}")
 
 def wrap_summary(summary: str) -> str:
     """Return the system text that introduces `summary`."""
-    return f"{_BEFORE}{summary}{_AFTER}"
+    return f"{_BEFORE}{quote(summary, COMPACTED_SYSTEM_PROMPT)}{_AFTER}"
 
 
 def unwrap_summary(text: str) -> str | None:
     """Return the summary inside a text that `wrap_summary` made, or None for any other text."""
-    return _between(text, _BEFORE, _AFTER)
+    quoted = _between(text, _BEFORE, _AFTER)
+    return None if quoted is None else unquote(quoted, COMPACTED_SYSTEM_PROMPT)
 
 
 def placeholder_handle(text: str) -> str | None:

@@ -8,6 +8,7 @@ from compaction.clipping import clip_head, clip_tail
 from compaction.errors import StoreError
 from compaction.history import Entry, View
 from compaction.messages import Message
+from compaction.quoting import quote
 from compaction.store import place_of
 from compaction.strategy import CompactionEvent, Context
 from compaction.tiers.growing import Change, Followed, FoundResult, Pass, ResultIndex, applied
@@ -77,11 +78,11 @@ class OffloadLargeResults:
             "handle": handle,
             "path": path,
             "chars": str(len(text)),
-            "preview": preview,
+            "preview": quote(preview, self.template),
             "preview_chars": str(len(preview)),
             "tail_chars": str(len(tail)),
             "omitted_chars": str(len(text) - len(preview) - len(tail)),
-            "tail": tail,
+            "tail": quote(tail, self.template),
         }
         if tail:
             values["tail"] = _FIELD.sub(lambda match: values[match[1]], self.tail_template)

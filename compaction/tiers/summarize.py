@@ -13,6 +13,7 @@ from compaction.history import Entries, Entry, Measure, Origin, View, spans_of
 from compaction.llm import ModelCall, ModelReply, Steps
 from compaction.messages import Message, Role
 from compaction.prompts import PlainPrompt, SummaryPrompt, fitting_call
+from compaction.quoting import quote, unquote
 from compaction.strategy import CallRecord, CompactionEvent, Context
 from compaction.tiers.split import Cut, Place, Split, fitting_tail, last_turns, split_for_summary
 from compaction.tokens import CharCounter, total_of
@@ -135,7 +136,7 @@ class Summarize:
     def summary_entry(self, summary: str, replaces: Entries) -> Entry:
         """Return the entry that stands for `replaces`."""
         role: Role = "system" if self.place == "system" else self.role
-        text = self.template.replace("{summary}", summary)
+        text = self.template.replace("{summary}", quote(summary, self.template))
         return Entry(Message(role, text), Origin("generated", spans_of(replaces), self.name))
 
     def summary_in(self, entry: Entry) -> str | None:
@@ -145,7 +146,9 @@ class Summarize:
         before, after = self.template.split("{summary}")
         text = entry.message.text
         framed = text.startswith(before) and text.endswith(after)
-        return text[len(before) : len(text) - len(after)] if framed else text
+        return (
+            unquote(text[len(before) : len(text) - len(after)], self.template) if framed else text
+        )
 
     def _previous(self, subject: Entries) -> tuple[str | None, Entries]:
         """Take earlier summaries out of what is to be summarized."""

@@ -75,6 +75,8 @@ def changed_blocks(standing: Standing) -> Iterator[Entries]:
 
 def _odd_positions(standing: Standing, shown: Shown) -> Iterator[int]:
     yield from standing.edits
+    for joint in standing.joints:
+        yield from (joint - 1, joint)
     entries, history = standing.view.entries, standing.history
     for seam in standing.new_seams:
         if not begins_block(shown, seam):
