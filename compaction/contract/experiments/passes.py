@@ -16,6 +16,7 @@ from compaction.contract.trial import Recorder, Step, TooManyCallsError, Trial, 
 from compaction.history import View
 from compaction.llm import run_steps
 from compaction.strategy import Request, Strategy, parameters_of
+from compaction.tokens import RunningTotal
 
 REST_PASSES: Final = 12
 """Passes over one and the same history after which a strategy must have come to rest."""
@@ -39,9 +40,10 @@ def passes_come_to_rest(good: Good) -> Verdict:
 
 def _rest(trial: Trial, step: Step) -> list[Found]:
     recorder, view = Recorder(trial.model), step.view
+    running = RunningTotal(trial.counter)
     for number in range(REST_PASSES):
         recorder.clear()
-        step.compactor.record_usage(usage_of(trial.size(view), HUGE_TOKENS))
+        step.compactor.record_usage(usage_of(running.total(view.entries), HUGE_TOKENS))
         request = Request(step.number + number + 1)
         before = view
         view = run_steps(step.compactor.steps(step.history, request), recorder.answer)

@@ -1,12 +1,13 @@
 """Closing tags in the conversation that a strategy would take for its own (I27)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from compaction.contract.drives import Good, Verdict, at_step
 from compaction.contract.trial import Step
 from compaction.errors import CompactionError
+from compaction.history import Entries, equal_prefix
 from compaction.llm import ModelReply
 from compaction.messages import INSTRUCTION_ROLES, Message
 
@@ -19,35 +20,37 @@ def closing_tags_cannot_be_forged(good: Good) -> Verdict:
     """Begin every message with the tags that the strategy closes, and look for them in its text."""
     trial, rule = good.trial, "closing_tags_cannot_be_forged"
     own = {name for message in trial.messages for name in _closed_in(message.text)}
-    names = sorted({name for step in good.steps for name in _written_tags(step)} - own)
+    written = (text for _, _, text in _written(good.steps))
+    names = sorted({name for text in written for name in _wrapping(text)} - own)
     if not names:
         return "the strategy writes no closing tags around what it was given"
-    hostile, replies = tuple(_with_tags(message, names) for message in trial.messages), ""
+    hostile = tuple(_with_tags(message, names) for message in trial.messages)
+    replies: dict[int, str] = {}
     try:
-        for step in trial.drive(messages=hostile):
-            replies += "".join(
-                reply.text for reply in step.outcomes if isinstance(reply, ModelReply)
-            )
-            for position, text in _written(step):
-                name = next((name for name in names if _is_forged(name, text, replies)), None)
-                if name is not None:
-                    what = "what the model is told" if position is None else "this message"
-                    text = f"</{name}> in the conversation closes the <{name}> of {what}"
-                    at = -1 if position is None else position
-                    return [at_step(step, rule, text, position=at)]
+        for step, position, text in _written(trial.drive(messages=hostile)):
+            if step.number not in replies:
+                given = (reply for reply in step.outcomes if isinstance(reply, ModelReply))
+                replies[step.number] = "".join(reply.text for reply in given)
+            forged = (name for name in names if _is_forged(name, text, replies.values()))
+            name = next(forged, None)
+            if name is not None:
+                what = "what the model is told" if position is None else "this message"
+                text = f"</{name}> in the conversation closes the <{name}> of {what}"
+                at = -1 if position is None else position
+                return [at_step(step, rule, text, position=at)]
     except CompactionError:
         return "the strategy refuses a conversation with tags in it"
     return []
 
 
-def _is_forged(name: str, text: str, replies: str) -> bool:
+def _is_forged(name: str, text: str, replies: Iterable[str]) -> bool:
     """Whether a tag of the conversation stands unchanged inside one that the strategy opened.
 
     A tag that a reply opened is the model's: it may have quoted a message of the view.
     """
     at = text.find(f"</{name}>{FORGED}")
     opened = re.finditer(rf"<{re.escape(name)}(?:\s[^>]*)?>", text[: max(0, at)])
-    return any(tag[0] not in replies for tag in opened)
+    return any(not any(tag[0] in reply for reply in replies) for tag in opened)
 
 
 def _with_tags(message: Message, names: list[str]) -> Message:
@@ -57,22 +60,25 @@ def _with_tags(message: Message, names: list[str]) -> Message:
     return message.with_text(tags + message.text)
 
 
-def _written_tags(step: Step) -> Iterator[str]:
-    for _, text in _written(step):
-        for name in _closed_in(text):
-            if f"<{name}>" in text or f"<{name} " in text:
-                yield name
+def _wrapping(text: str) -> list[str]:
+    """Return the names of tags that a text both opens and closes."""
+    return [name for name in _closed_in(text) if f"<{name}>" in text or f"<{name} " in text]
 
 
 def _closed_in(text: str) -> list[str]:
     return _CLOSING.findall(text) if "</" in text else []
 
 
-def _written(step: Step) -> Iterator[tuple[int | None, str]]:
-    """Yield all texts that the strategy made: messages of the view with their places, and calls."""
-    for position, entry in enumerate(step.view.entries):
-        if entry.origin.kind != "whole":
-            yield position, entry.message.text
-    for call in step.calls:
-        for message in call.messages:
-            yield None, message.text
+def _written(steps: Iterable[Step]) -> Iterator[tuple[Step, int | None, str]]:
+    """Yield all texts that the strategy made, once: new ones of a view with places, and calls."""
+    before: Entries = ()
+    for step in steps:
+        entries = step.view.entries
+        same = equal_prefix(before, entries)
+        for position, entry in enumerate(entries[same:], same):
+            if entry.origin.kind != "whole":
+                yield step, position, entry.message.text
+        for call in step.calls:
+            for message in call.messages:
+                yield step, None, message.text
+        before = entries
