@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, Final, Protocol, TypeVar
 
 from compaction.errors import ModelError
@@ -19,6 +20,8 @@ from compaction.model_wire import Api, refused_parameter, reply_of, request_body
 
 REFUSING_STATUS: Final = (400, 422)
 """What endpoints answer to a parameter that they do not take."""
+_ONE_CLIENT: Final = Lock()
+"""Held while a client is made: threads that share a chat share its connections."""
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
@@ -154,9 +157,11 @@ class OpenAIChat:
         while True:
             body = self._body(call)
             try:
-                if "sync" not in self._clients:
-                    self._clients["sync"] = OpenAI(**self._connection())
-                answer = self._endpoint(self._clients["sync"]).create(**body)
+                with _ONE_CLIENT:
+                    if "sync" not in self._clients:
+                        self._clients["sync"] = OpenAI(**self._connection())
+                    client = self._clients["sync"]
+                answer = self._endpoint(client).create(**body)
             except OpenAIError as error:
                 self._leave_out(body, error)
             except ValueError as error:  # the client leaves it at that
