@@ -11,7 +11,7 @@ from typing import Final
 
 from compaction.contract.faults import Fault
 from compaction.history import Entry, History
-from compaction.messages import INSTRUCTION_ROLES, Message, canonical_json
+from compaction.messages import INSTRUCTION_ROLES, Message, Part, canonical_json
 
 SIGNED_FIELDS: Final = (
     "encrypted_content",
@@ -154,10 +154,17 @@ def _signed(message: Message) -> dict[str, str]:
 
 def has_lost_reasoning(message: Message, original: Message) -> bool:
     """Whether reasoning or a signature that the original had is gone."""
-    thought = {part.raw for part in original.parts if _is_thought(part.to_openai())}
-    kept = {part.raw for part in message.parts}
-    lost_text = bool(original.reasoning) and message.reasoning is None
-    return lost_text or not thought <= kept or bool(set(_signed(original)) - set(_signed(message)))
+    if original.reasoning and message.reasoning is None:
+        return True
+    thought = {part.raw for part in _listed(original) if _is_thought(part.to_openai())}
+    if not thought <= {part.raw for part in _listed(message)}:
+        return True
+    return bool(set(_signed(original)) - set(_signed(message)))
+
+
+def _listed(message: Message) -> tuple[Part, ...]:
+    """Return the parts of a list of parts; a text holds no reasoning, and to parse it is dear."""
+    return message.content if isinstance(message.content, tuple) else ()
 
 
 def _is_thought(raw: object) -> bool:

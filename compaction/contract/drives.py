@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from compaction.contract.faults import Violation, index_of, violation
-from compaction.contract.trial import Step, Trial
+from compaction.contract.trial import Always, Step, Trial
+from compaction.errors import CompactionError
 from compaction.history import History, View
 
 
@@ -22,12 +24,29 @@ Verdict = list[Found] | str
 """What an experiment found, or why it could not decide."""
 
 
+class Failing(NamedTuple):
+    """A drive in which every model call fails."""
+
+    steps: tuple[Step, ...]
+    error: CompactionError | None
+    """What the strategy raised after these steps, if it did."""
+
+
 @dataclass(frozen=True)
 class Good:
     """A drive in which nothing was raised."""
 
     trial: Trial
     steps: tuple[Step, ...]
+
+    @cached_property
+    def failing(self) -> Failing:
+        steps = list[Step]()
+        try:
+            steps.extend(self.trial.drive(Always(None)))
+        except CompactionError as error:
+            return Failing(tuple(steps), error)
+        return Failing(tuple(steps), None)
 
     @property
     def asked_model(self) -> bool:

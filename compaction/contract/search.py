@@ -15,12 +15,9 @@ from compaction.contract.alarm import TimeIsUp, alarm
 from compaction.contract.faults import Violation
 from compaction.contract.invariant import Needs
 from compaction.contract.invariants import INVARIANTS
-from compaction.contract.providers import OPENAI_CHAT
 from compaction.contract.reduction import reduced, size_of
 from compaction.contract.suite import ALL_NEEDS, Finding, Findings, check_conversation
 from compaction.contract.targets import Candidate
-from compaction.contract.trial import Trial, request_positions
-from compaction.extractive import ExtractiveModel
 from compaction.messages import Messages
 
 DEFAULT_EXAMPLES: Final = 200
@@ -211,7 +208,7 @@ class _Running:
         self._count += 1
         if not self._found:
             self._last = self._count + max(self._count, FURTHER_EXAMPLES)
-        self._has_acted = self._has_acted or self._acts(messages, turn)
+        self._has_acted = self._has_acted or findings.acted or HANGS in findings.broken
         self._applicable |= findings.applicable
         self._reasons |= findings.not_applicable
         self._plan.heartbeat(self._count)
@@ -241,15 +238,6 @@ class _Running:
         is_smaller = known is None or size_of(case.messages) < size_of(known.messages)
         if is_smaller and name not in self._plan.ignored:
             self._found[name] = case
-
-    def _acts(self, messages: Messages, turn: int) -> bool:
-        strategy = self._target.strategy_for(messages, turn=turn)
-        positions = request_positions(messages)
-        trial = Trial(strategy, messages, positions, ExtractiveModel(), OPENAI_CHAT)
-        try:
-            return any(step.view.messages != step.history.messages() for step in trial.drive())
-        except Exception:  # noqa: BLE001 - reported by the check itself
-            return True
 
     def _reduce(self, name: str) -> None:
         case = self._found[name]

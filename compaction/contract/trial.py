@@ -82,6 +82,22 @@ class Remembering:
         return self.complete(call)
 
 
+@dataclass(frozen=True, slots=True)
+class Always:
+    """Answers every call alike; None fails."""
+
+    reply: ModelReply | None
+    name: str = "always"
+
+    def complete(self, call: ModelCall) -> ModelReply:
+        if self.reply is None:
+            raise ModelError("the model cannot be reached")
+        return self.reply
+
+    async def acomplete(self, call: ModelCall) -> ModelReply:
+        return self.complete(call)
+
+
 @dataclass
 class Recorder:
     """A model that remembers what it was asked and answered since `clear`."""

@@ -13,8 +13,8 @@ from compaction.contract.drives import (
     first_per_rule,
     shown_indices,
 )
-from compaction.contract.trial import Step, Trial, describe, usage_of
-from compaction.errors import CompactionError, ModelError
+from compaction.contract.trial import Always, Step, Trial, describe, usage_of
+from compaction.errors import CompactionError
 from compaction.history import History
 from compaction.llm import ChatModel, ModelCall, ModelReply, run_steps
 from compaction.messages import Messages
@@ -34,29 +34,12 @@ BAD_REPLIES: Final[Mapping[str, ModelReply]] = {
 """What a summariser returned in the field instead of a summary."""
 
 
-@dataclass(frozen=True, slots=True)
-class Always:
-    """Answers every call alike; None fails."""
-
-    reply: ModelReply | None
-    name: str = "always"
-
-    def complete(self, call: ModelCall) -> ModelReply:
-        if self.reply is None:
-            raise ModelError("the model cannot be reached")
-        return self.reply
-
-    async def acomplete(self, call: ModelCall) -> ModelReply:
-        return self.complete(call)
-
-
 def bad_summaries_are_refused(good: Good) -> Verdict:
     """Compare with a drive in which every call fails: a bad reply may remove no more than that."""
     trial, found = good.trial, []
-    try:
-        kept = [shown_indices(step.view) for step in trial.drive(Always(None))]
-    except CompactionError:
+    if good.failing.error is not None:
         return "the strategy raises where a model call fails"
+    kept = [shown_indices(step.view) for step in good.failing.steps]
     for name, reply in BAD_REPLIES.items():
         for step, without in zip(_until_error(trial, reply), kept, strict=False):
             committed = reply.text.strip() and any(
@@ -85,23 +68,23 @@ def failures_commit_nothing(good: Good) -> Verdict:
 
     That holds of views that are made anew each time as well, since `changes_are_told` does.
     """
-    rule, step, found = "failures_commit_nothing", None, []
+    rule, found = "failures_commit_nothing", list[Found]()
     before: tuple[set[int], int] = (set(), 0)
-    try:
-        for step in good.trial.drive(Always(None)):
-            shown = shown_indices(step.view)
-            expected = before[0] | set(range(before[1], len(step.history)))
-            lost = sorted(expected - shown)
-            if step.calls and len(lost) > _freely_removed(step):
-                text = f"a model call failed, and message {lost[0]} is gone all the same"
-                found.append(at_step(step, rule, text, concerns=lost[0]))
-            if step.calls and not any(event.outcome != "applied" for event in step.view.events):
-                text = "a model call failed, and no event says failed or skipped"
-                found.append(at_step(step, rule, text))
-            before = shown, len(step.history)
-    except CompactionError as error:
-        last = step or good.steps[0]
-        found.append(at_step(last, rule, f"a failed model call became {describe(error)}"))
+    for step in good.failing.steps:
+        shown = shown_indices(step.view)
+        expected = before[0] | set(range(before[1], len(step.history)))
+        lost = sorted(expected - shown)
+        if step.calls and len(lost) > _freely_removed(step):
+            text = f"a model call failed, and message {lost[0]} is gone all the same"
+            found.append(at_step(step, rule, text, concerns=lost[0]))
+        if step.calls and not any(event.outcome != "applied" for event in step.view.events):
+            text = "a model call failed, and no event says failed or skipped"
+            found.append(at_step(step, rule, text))
+        before = shown, len(step.history)
+    if good.failing.error is not None:
+        last = (good.failing.steps or good.steps)[-1]
+        text = f"a failed model call became {describe(good.failing.error)}"
+        found.append(at_step(last, rule, text))
     return first_per_rule(found)
 
 

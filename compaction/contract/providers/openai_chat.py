@@ -17,7 +17,8 @@ def to_openai_chat(messages: Sequence[Message]) -> Converted:
     unconverted = [
         f"message {at}: a part that the API does not know"
         for at, message in enumerate(messages)
-        for part in message.parts
+        if isinstance(message.content, tuple)
+        for part in message.content
         if part.kind == "opaque"
     ]
     body = {"messages": messages_to_openai(messages)}
