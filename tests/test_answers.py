@@ -2,8 +2,10 @@
 
 import json
 import threading
+import time
 from dataclasses import replace
 
+import openai
 import pytest
 
 from compaction.errors import ModelError
@@ -189,3 +191,20 @@ def test_damaged_times_cost_the_times_only(tmp_path, live):
 )
 def test_no_model_name_leads_out_of_its_folder(model, folder):
     assert model_folder(model) == folder
+
+
+def test_threads_that_share_a_chat_make_one_client(tmp_path, live, monkeypatch):
+    made = []
+
+    class Slow(openai.OpenAI):
+        def __init__(self, **settings):
+            made.append(self)
+            time.sleep(0.05)
+            super().__init__(**settings)
+
+    monkeypatch.setattr(openai, "OpenAI", Slow)
+    with serve_script(echo, model="m") as endpoint:
+        chat = RecordedChat(tmp_path / "probes.json", ENDPOINT, live(endpoint))
+        chat.complete_all([asking(letter) for letter in "abc"], concurrency=3)
+
+    assert len(made) == 1
