@@ -118,7 +118,7 @@ def test_a_damaged_file_is_named_and_makes_the_exit_code_1(command, sessions):
 
     assert code == 1
     assert "broken.json" in errors
-    assert "Not read: " in text
+    assert "Not read: " in " ".join(text.split())  # a long path wraps
 
 
 def test_a_place_that_cannot_be_written_is_one_line(command, tmp_path):

@@ -19,6 +19,7 @@ from compaction.contract.trial import RequestChars
 from compaction.errors import StrategyError
 from compaction.messages import Message, ToolCall
 from compaction.registry import PRESETS, TIERS
+from evals.oracle_control import USES_THE_FUTURE
 from evals.settings import KNOWN
 
 CODE = '''
@@ -293,7 +294,11 @@ def test_a_file_that_cannot_be_written_is_one_line(folder):
     assert done.stderr.startswith("error: cannot write taken/j.xml: ")
 
 
-@pytest.mark.parametrize("name", [name for name in KNOWN if name not in {**TIERS, **PRESETS}])
+ELSEWHERE = {**TIERS, **PRESETS, **USES_THE_FUTURE}
+"""Tested with their own kind; what knows the recorded future cannot run on a made conversation."""
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN if name not in ELSEWHERE])
 def test_our_systems_and_controls_keep_what_they_promise(name):
     outcome = search(Target(name, table=KNOWN), Plan(examples=12, budget_seconds=60))
 
