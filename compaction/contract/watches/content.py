@@ -37,20 +37,23 @@ class ContentWatch:
             self._thoughtless.pop(id(entry), None)
         for entry in standing.come:
             if entry.origin.kind != "whole":
-                self._look_at(entry, history)
+                self._look_at(entry, history, raises_roles=evidence.promises.raises_roles)
         yield from self._check_loop(standing)
         for faults in self._faults.values():
             for fault in faults:
                 at = standing.place_of(fault.entry)
                 yield violation(fault.rule, at, fault.explanation, fault.field)
 
-    def _look_at(self, entry: Entry, history: History) -> None:
+    def _look_at(self, entry: Entry, history: History, *, raises_roles: bool) -> None:
         if entry.origin.kind == "generated":
             faults = list(check_generated(entry, history))
         else:
             faults = list(check_edited(entry, history))
             if has_lost_reasoning(entry.message, history[entry.origin.first]):
                 self._thoughtless[id(entry)] = entry
+        if raises_roles:
+            # Declared, and to find the place of a fault at every request is dear.
+            faults = [fault for fault in faults if fault.rule != "roles_are_never_raised"]
         if faults:
             self._faults[id(entry)] = faults
 
