@@ -170,7 +170,6 @@ def test_the_compactions_of_real_sessions_are_those_that_were_looked_at_by_hand(
 
 @needs_samples
 @pytest.mark.timing
-@pytest.mark.timing
 def test_six_real_sessions_take_less_than_twelve_seconds(command):
     started = time.process_time()
 
