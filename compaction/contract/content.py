@@ -52,14 +52,19 @@ def check_generated(entry: Entry, history: History) -> Iterator[Fault]:
     """Check an entry that a strategy wrote."""
     yield from _check_shape(entry)
     yield from _check_arguments(entry, None)
-    sources = [history[index] for index in entry.origin.indices if index < len(history)]
-    yield from _check_text(entry, "".join(message.text for message in sources))
-    lower = [source for source in sources if source.role not in INSTRUCTION_ROLES]
-    if lower and entry.message.role in INSTRUCTION_ROLES:
+    # A summary may stand for all of a long conversation: that is gone through only if need be.
+    sources = (history[index] for index in entry.origin.indices if index < len(history))
+    if _SPLIT.search(entry.message.text):
+        yield from _check_text(entry, "".join(message.text for message in sources))
+    if entry.message.role not in INSTRUCTION_ROLES:
+        return
+    sources = (history[index] for index in entry.origin.indices if index < len(history))
+    lower = next((source for source in sources if source.role not in INSTRUCTION_ROLES), None)
+    if lower is not None:
         yield Fault(
             "roles_are_never_raised",
             entry,
-            f"text of {lower[0].role} messages stands in a {entry.message.role} message",
+            f"text of {lower.role} messages stands in a {entry.message.role} message",
             "/role",
         )
 

@@ -45,7 +45,8 @@ class TellingWatch:
     ) -> Iterator[Violation]:
         if standing.requests == 1:
             return
-        missing = {*standing.moved, *standing.learned} - standing.shown.keys()
+        shown = standing.shown
+        missing = {at for at in (*standing.moved, *standing.learned) if at not in shown}
         changed_at = standing.changed_at
         if changed_at is None and not missing:
             return
