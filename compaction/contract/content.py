@@ -52,13 +52,12 @@ def check_generated(entry: Entry, history: History) -> Iterator[Fault]:
     """Check an entry that a strategy wrote."""
     yield from _check_shape(entry)
     yield from _check_arguments(entry, None)
-    # A summary may stand for all of a long conversation: that is gone through only if need be.
-    sources = (history[index] for index in entry.origin.indices if index < len(history))
     if _SPLIT.search(entry.message.text):
-        yield from _check_text(entry, "".join(message.text for message in sources))
+        texts = (message.text for message in _sources(entry, history))
+        yield from _check_text(entry, "".join(texts))
     if entry.message.role not in INSTRUCTION_ROLES:
         return
-    sources = (history[index] for index in entry.origin.indices if index < len(history))
+    sources = _sources(entry, history)
     lower = next((source for source in sources if source.role not in INSTRUCTION_ROLES), None)
     if lower is not None:
         yield Fault(
@@ -67,6 +66,13 @@ def check_generated(entry: Entry, history: History) -> Iterator[Fault]:
             f"text of {lower.role} messages stands in a {entry.message.role} message",
             "/role",
         )
+
+
+def _sources(entry: Entry, history: History) -> Iterator[Message]:
+    """Yield what an entry stands for; that may be all of a long conversation."""
+    for start, stop in entry.origin.spans:
+        for index in range(start, min(stop, len(history))):
+            yield history[index]
 
 
 def _check_shape(entry: Entry) -> Iterator[Fault]:
