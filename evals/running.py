@@ -243,7 +243,7 @@ def _outcome(finished: Finished, tally: _Tally) -> Json:
     """Return what a finished run adds to its manifest."""
     return {
         "finished_at": _now(),
-        "cells": tally.cells,
+        "cells": sorted(finished.cells),
         "corpus_digest": corpus_digest(tally.digests),
         "prices": prices_used(finished.read_rows(), RunFolder(finished.folder)),
     }

@@ -22,7 +22,7 @@ from evals.settings import Setting, bind
 MIN_NEEDS = 20
 """Below this one need more or less moves the reach by 5 points."""
 SEEDS = (1, 2, 3)
-SHARES = (6.25, 12.5, 18.75, 25, 37.5, 50, 75, 100)
+SHARES = (3.125, 6.25, 12.5, 18.75, 25, 37.5, 50, 75, 100)
 """Of the peak, kept by truncation."""
 
 
