@@ -164,6 +164,7 @@ def test_a_new_system_prompt_keeps_the_summary() -> None:
 
     assert view[0] == messages[0]
     assert SUMMARY in view[1].text
+    assert context.events == ()
     assert len(model.calls) == 1
 
 
@@ -196,6 +197,27 @@ def test_a_restarted_process_goes_on_without_paying_again(tmp_path: Path) -> Non
     assert view == [*first, Message("user", "And?")]
     assert model.calls == []
     assert reloaded.get_full_history_messages() == tuple(messages)
+
+
+def test_a_further_summary_after_a_restart_tells_of_what_it_condenses_and_of_nothing_else() -> None:
+    messages = chat(30)
+    session = session_of(messages)
+    context, _ = manager()
+    context.prepare(messages)
+    ContextSessionBridge(session).write_compaction(context)
+    resumed, model = manager()
+    ContextSessionBridge(session).restore_cache(resumed)
+
+    resumed.prepare([*messages, *chat(30)[1:]])
+
+    first, second = context.pending_compaction, resumed.pending_compaction
+    assert first is not None
+    assert second is not None
+    assert len(model.calls) == 1
+    told = [event for event in resumed.events if event.tier == "Summarize"]
+    assert [event.messages_removed for event in told] == [
+        second.covered_count - first.covered_count
+    ]
 
 
 def test_an_older_entry_with_its_snapshot_is_restored() -> None:

@@ -143,3 +143,15 @@ class SessionMachine(RuleBasedStateMachine):
 
 
 TestSession = SessionMachine.TestCase
+
+
+def test_a_restored_summary_is_no_event_of_the_call_that_goes_on_from_it():
+    machine = SessionMachine()
+    machine.begin(with_system=False)
+    machine.append("assistant", 50)
+    machine.append("user", 0)
+    machine.compact()
+
+    assert machine.summary == ("S0", 1)
+    machine.restore_elsewhere()
+    machine.teardown()

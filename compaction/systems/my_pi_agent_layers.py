@@ -143,6 +143,11 @@ class FreeLayers:
         before, self._sent = self._sent, laid
         return laid.told_since(before, told=told)
 
+    def take_summary_as_told(self, laid: Laid) -> None:
+        """Tell of no message that the summary in `laid` stands for."""
+        left_out = self._sent.left_out._replace(covered=laid.left_out.covered)
+        self._sent = self._sent._replace(left_out=left_out)
+
     def _without_summary(self, system: int, last_user: int | None) -> Laid:
         """Apply L1, then L2.
 

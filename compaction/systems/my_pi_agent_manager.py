@@ -151,7 +151,7 @@ class ContextManager:
         for covered in dict.fromkeys((cache.covered, cache.covered + opening)):
             found = messages[covered : covered + len(tail)]
             if 0 < covered <= len(messages) and found == tail:
-                self._compactor.cache = cache._replace(covered=covered)
+                self._compactor.restore(cache._replace(covered=covered))
                 return
         self._forgot("the restored summary does not fit these messages")
 

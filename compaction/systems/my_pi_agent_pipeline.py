@@ -89,7 +89,6 @@ class PiCompactor:
         self.pending_compaction: CompactionInfo | None = None
         """Set by the call that made a summary, until the next one."""
         self.cache: SummaryCache | None = None
-        """May be set to go on from an earlier summary."""
         self._settings = settings
         self._context = context
         self._layers = FreeLayers(settings, context)
@@ -101,6 +100,7 @@ class PiCompactor:
         self._gainless_chars = 0
         """Of the part whose summary gained nothing; the next try waits for twice as much."""
         self._requested: tuple[str | None] | None = None
+        self._restored = False
 
     def steps(self, history: History, request: Request) -> Steps[View]:
         del request
@@ -117,6 +117,11 @@ class PiCompactor:
         if usage.input_tokens and self._last_view_chars:
             self.ratio = usage.input_tokens / self._last_view_chars
 
+    def restore(self, cache: SummaryCache) -> None:
+        """Go on from a summary made before; whoever made it has told of what it stands for."""
+        self.cache = cache
+        self._restored = True
+
     def recover(self, handle: str) -> str | None:
         return self._context.store.get(handle)
 
@@ -130,6 +135,9 @@ class PiCompactor:
             return View.of(history)
         offloaded = self._layers.offloaded(history)
         laid = self._layers.lay(history, self.cache)
+        if self._restored:
+            self._restored = False
+            self._layers.take_summary_as_told(laid)
         self._last_view_chars = self._running.total(laid.view.entries)
         tokens = tokens_of(self._last_view_chars, self.ratio)
         if tokens <= limit_tokens and not manual:
