@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from textwrap import indent
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -33,7 +33,8 @@ DEARER: Final = (
 NOT_ALL: Final = "Recorded actions are held fixed: what the agent would have done is not measured."
 
 
-def terminal(found: Sequence[Recommendation], *, width: int) -> RenderableType:
+def terminal(found: Sequence[Recommendation]) -> RenderableType:
+    """Return what to print with `crop=False`: a configuration is for copying, whole."""
     if not found:
         return Text("No strategy was run, only controls: nothing to recommend.")
     parts: list[RenderableType] = []
@@ -243,7 +244,7 @@ def _configurations(chosen: Candidate) -> tuple[Configuration, ...]:
 
 def _written(form: Configuration) -> Iterator[RenderableType]:
     yield Text(f"{form.framework}:", style="bold")
-    yield Padding(Text(form.text, overflow="fold", no_wrap=True), (0, 0, 0, 2))
+    yield Text(indent(form.text, "  "), overflow="ignore", no_wrap=True)
     for note in form.notes:
         yield Text(f"  - {clean(note, 300)}", style="dim")
 

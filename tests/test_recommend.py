@@ -344,6 +344,19 @@ def test_the_command_prints_text_and_json(tmp_path, monkeypatch, capsys):
     assert (code, found["chosen"]["label"], found["allows_claims"]) == (0, setting(3), False)
 
 
+def test_a_configuration_is_printed_whole_on_a_narrow_terminal(tmp_path, monkeypatch, capsys):
+    path = write_run(tmp_path / "run", FEW)
+    monkeypatch.setenv("COLUMNS", "40")
+
+    _, out, _ = command(monkeypatch, capsys, "recommend", path, "--min-reach", "90%")
+    _, as_json, _ = command(monkeypatch, capsys, "recommend", path, "--min-reach", "90%", "--json")
+
+    forms = json.loads(as_json)["recommendations"][0]["configurations"]
+    lines = [line for form in forms for line in form["text"].splitlines()]
+    assert max(map(len, lines)) > 40
+    assert not {f"  {line}" for line in lines if line} - set(out.splitlines())
+
+
 @pytest.mark.parametrize("value", ["90", "much", "-0.1"])
 def test_a_reach_that_is_no_share_is_refused(value, tmp_path, monkeypatch, capsys):
     path = write_run(tmp_path / "run", FEW)

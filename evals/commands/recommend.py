@@ -77,5 +77,4 @@ def print_recommendations(
         content = recommend_text.as_json(found)
         typer.echo(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
         return
-    console = Console()
-    console.print(recommend_text.terminal(found, width=console.width))
+    Console().print(recommend_text.terminal(found), crop=False)
