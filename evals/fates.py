@@ -1,5 +1,6 @@
 """What became of each message of the history at each request, as run lengths for the timeline."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
@@ -7,20 +8,40 @@ from compaction.history import (
     Entries,
     Entry,
     History,
+    Origin,
     Spans,
     equal_prefix,
     exchanged,
     merge_spans,
 )
+from compaction.tiers.clear_tool_results import ClearToolResults
+from compaction.tiers.offload_large_results import OffloadLargeResults
+from compaction.tiers.snip_middle import SnipMiddle
 
-Fate = Literal["whole", "edited", "summarised", "gone"]
+Fate = Literal["whole", "edited", "offloaded", "cleared", "summarised", "snipped", "gone"]
 FATE_CODES: Final[dict[Fate, str]] = {
     "whole": "w",
     "edited": "e",
+    "offloaded": "o",
+    "cleared": "c",
     "summarised": "s",
+    "snipped": "n",
     "gone": "-",
 }
-"""How a fate is written in a sidecar."""
+"""How a fate is written in a sidecar; what is kept of a message falls from one to the next."""
+_FATE_BY: Final[dict[str, Fate]] = {
+    ClearToolResults.name: "cleared",
+    OffloadLargeResults.name: "offloaded",
+    SnipMiddle.name: "snipped",
+}
+"""Tiers that do one thing; an edit or a text of any other is `edited` or `summarised`."""
+
+
+def fate_by(origin: Origin) -> Fate:
+    """Return what became of the messages that an entry stands for."""
+    if origin.kind == "whole":
+        return "whole"
+    return _FATE_BY.get(origin.by, "summarised" if origin.kind == "generated" else "edited")
 
 
 class FateTracker:
@@ -45,7 +66,12 @@ class FateTracker:
         same = equal_prefix(self._entries, entries) if unchanged is None else unchanged
         before, after = map(_Shown, exchanged(self._entries, entries, same))
         # A marker for thousands of messages grows by a few: only those few are looked at.
-        moved = (*_difference(before.spans, after.spans), *_difference(after.spans, before.spans))
+        moved = (
+            span
+            for fate in before.spans.keys() | after.spans.keys()
+            for one, other in ((before, after), (after, before))
+            for span in _difference(one.spans.get(fate, ()), other.spans.get(fate, ()))
+        )
         touched = {index for start, stop in moved for index in range(start, stop)}
         shown: _Shown | None = None
         for index in sorted(touched | before.single.keys() | after.single.keys() | {*arrived}):
@@ -72,19 +98,23 @@ class _Shown:
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.single: dict[int, Fate] = {}
-        written: list[tuple[int, int]] = []
+        written: defaultdict[Fate, list[tuple[int, int]]] = defaultdict(list)
         for entry in entries:
             if entry.origin.kind == "generated":
-                written += entry.origin.spans
+                written[fate_by(entry.origin)] += entry.origin.spans
             elif entry.origin.spans:
-                self.single[entry.origin.first] = entry.origin.kind
-        self.spans: Spans = merge_spans(written)
+                self.single[entry.origin.first] = fate_by(entry.origin)
+        self.spans: dict[Fate, Spans] = {
+            fate: merge_spans(written[fate]) for fate in FATE_CODES if fate in written
+        }
 
     def fate_of(self, index: int) -> Fate:
         if index in self.single:
             return self.single[index]
-        covered = any(start <= index < stop for start, stop in self.spans)
-        return "summarised" if covered else "gone"
+        for fate, spans in self.spans.items():
+            if any(start <= index < stop for start, stop in spans):
+                return fate
+        return "gone"
 
 
 def _difference(spans: Spans, other: Spans) -> Iterator[tuple[int, int]]:

@@ -62,6 +62,7 @@ class NeedScorer:
         *,
         is_declared: bool = True,
         first_messages: Mapping[int, int] | None = None,
+        with_values: bool = False,
     ) -> None:
         """Start at the first request.
 
@@ -71,10 +72,12 @@ class NeedScorer:
             is_declared: Whether the strategy says if it is recoverable. If not, what is not visible
                 is `undeclared` and not `lost`.
             first_messages: Request index -> index of the first message of its segment. If given,
-                each row of `details` also has the needed text and the message that brought it last.
+                each row of `details` also names the message that brought it last.
+            with_values: Put the needed text into `details`.
         """
         self._needs = needs
         self._first_messages = first_messages
+        self._with_values = with_values
         self._is_declared = is_declared
         self._recoverable = promises.recoverable
         self._segment = -1
@@ -141,15 +144,17 @@ class NeedScorer:
         """Return a row per need."""
         first_messages = self._first_messages
         columns = ["digest", "class", "kind", "request", "gap", "status"]
+        columns += ["source"] if first_messages is not None else []
+        columns += ["value"] if self._with_values else []
         rows: list[list[Any]] = []
         for need, status in self._judged:
             row = [need.digest, need.class_name, need.kind, need.request, need.gap, status]
             if first_messages is not None:
-                source = max((*need.sources, *need.others)) + first_messages[need.request]
-                row += [need.value, source]
+                row.append(max((*need.sources, *need.others)) + first_messages[need.request])
+            row += [need.value] if self._with_values else []
             rows.append(row)
         return {
-            "columns": [*columns, *(("value", "source") if first_messages is not None else ())],
+            "columns": columns,
             "rows": rows,
             "placebo_by_class": self._needs.placebo_by_class,
         }

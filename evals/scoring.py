@@ -105,7 +105,8 @@ def _needs(cell: Cell) -> NeedScorer:
         cell.material.needs,
         cell.strategy.promises,
         is_declared=cell.strategy.promises.recoverable or not cell.is_foreign,
-        first_messages=cell.first_messages if cell.show_text else None,
+        first_messages=cell.first_messages,
+        with_values=cell.show_text,
     )
 
 

@@ -10,19 +10,23 @@ from evals.fates import FATE_CODES, FateTracker
 
 MESSAGES = tuple(Message("user", f"{n % 3}") for n in range(30))
 """Many equal ones, so that only origins tell them apart."""
+TIERS = ("test", "ClearToolResults", "OffloadLargeResults", "SnipMiddle")
+EDITS = dict(zip(TIERS, "econ", strict=True))
+TEXTS = dict(zip(TIERS, "scon", strict=True))
 SUMMARIES = ("summary", "another summary")
 
 
 def naive_fates(entries, length):
     """Return the code of each message from the whole view; the last entry that shows it counts."""
     fates = ["-"] * length
-    for entry in entries:
-        if entry.origin.kind == "generated":
-            for index in entry.origin.indices:
-                fates[index] = "s"
+    written = [entry.origin for entry in entries if entry.origin.kind == "generated"]
+    for origin in sorted(written, key=lambda each: "eocsn".index(TEXTS[each.by]), reverse=True):
+        for index in origin.indices:
+            fates[index] = TEXTS[origin.by]
     for entry in entries:
         if entry.origin.kind != "generated" and entry.origin.spans:
-            fates[entry.origin.first] = "w" if entry.origin.kind == "whole" else "e"
+            is_whole = entry.origin.kind == "whole"
+            fates[entry.origin.first] = "w" if is_whole else EDITS[entry.origin.by]
     return fates
 
 
@@ -41,17 +45,18 @@ def edit(entries, chance):
         return entries
     first, last = sorted(chance.randrange(len(entries) + 1) for _ in range(2))
     at = chance.randrange(len(entries))
+    tier = chance.choice(TIERS)
     match chance.randrange(6):
         case 0:
             del entries[first:last]
         case 1:
             text = chance.choice(SUMMARIES)
-            entries[first:last] = [generated("user", text, entries[first:last], "test")]
+            entries[first:last] = [generated("user", text, entries[first:last], tier)]
         case 2:
             text = chance.choice(SUMMARIES)
-            entries.insert(at, generated("user", text, entries[first:last], "test"))
+            entries.insert(at, generated("user", text, entries[first:last], tier))
         case 3:
-            entries[at] = entries[at].edited(Message("user", "[cleared]"), "test")
+            entries[at] = entries[at].edited(Message("user", "[cleared]"), tier)
         case 4:
             entries.insert(0, entries.pop(at))
         case _:
