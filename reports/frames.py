@@ -15,6 +15,7 @@ import pandas as pd
 from evals.results import ROW_VERSION, Row, RunFolder
 from reports.intervals import Estimate, estimate
 from reports.matched import TRUNCATE, curves, matched
+from reports.wording import natural
 
 KEY_SEPARATOR: Final = "\x1f"
 """Between name and digest of a transcript; pandas drops a NUL."""
@@ -182,6 +183,8 @@ def load(path: Path) -> Run:
     found = list(folder.rows())
     named = set(manifest.get("cells") or (row.cell_id for row in found))
     used = [row for row in found if row.cell_id in named and row.row_version == ROW_VERSION]
+    # However many processes wrote the rows, and in whatever order: the same report.
+    used.sort(key=lambda row: (row.transcript, row.transcript_digest, natural(row.label)))
     return Run(Path(path), manifest, _frame(used), len(found) - len(used))
 
 

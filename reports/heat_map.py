@@ -10,7 +10,7 @@ import pandas as pd
 from reports.charts import CHOSEN, WIDTH_PIXELS, Layered, if_chosen
 from reports.columns import NOT_ENGAGED
 from reports.frames import Run
-from reports.wording import clean, percent
+from reports.wording import clean, natural, percent
 
 MAX_MAPS: Final = 4
 """Of one provenance; more grids than that are in the table."""
@@ -62,7 +62,7 @@ def heat_map(grid: Grid) -> Layered:
         {str(key): None if pd.isna(value) else value for key, value in line.items()}
         for line in grid.cells.to_dict("records")
     ]
-    order = {name: list(dict.fromkeys(grid.cells[name])) for name in ("across", "down")}
+    order = {name: sorted(set(grid.cells[name]), key=natural) for name in ("across", "down")}
     base = alt.Chart(alt.InlineData(values=values)).encode(
         x=alt.X("across:N", title=grid.across, sort=order["across"], axis=alt.Axis(labelAngle=0)),
         y=alt.Y("down:N", title=grid.down, sort=order["down"]),

@@ -1,5 +1,6 @@
 """Numbers and foreign names as short text, the same in every kind of report."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Final
@@ -7,6 +8,7 @@ from typing import Final
 MISSING: Final = "–"
 MAX_NAME_CHARS: Final = 120
 """Names and errors come from files of others; a report shows this much of each."""
+_DIGITS: Final = re.compile(r"([0-9]+)")
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 """Unicode categories that steer a terminal or turn the direction of text."""
 
@@ -16,6 +18,13 @@ def clean(text: object, limit: int = MAX_NAME_CHARS) -> str:
     whole = str(text)
     shown = "".join(map(_visible, whole[:limit]))
     return shown if len(whole) <= limit and len(shown) <= limit else f"{shown[: limit - 1]}…"
+
+
+def natural(text: str) -> tuple[tuple[str, float], ...]:
+    """Return a sort key that puts 2 before 16 and 50% before 100%."""
+    return tuple(
+        ("", float(part)) if part.isdecimal() else (part, 0.0) for part in _DIGITS.split(text)
+    )
 
 
 def percent(value: float | None, digits: int = 1) -> str:
