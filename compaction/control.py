@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeGuard
 
 from compaction.history import Entries, History, Measure, View
-from compaction.late_results import arrivals
+from compaction.late_results import followed
 from compaction.llm import ModelCall, ModelReply, Steps, Usage
 from compaction.strategy import (
     CompactionEvent,
@@ -126,8 +126,7 @@ class PipelineCompactor:
         if self._pipeline.mode == "viewing":
             view = View.of(history)
         else:
-            came = arrivals(self._kept, history.entries(self._seen))
-            view = View(self._kept + came.entries, came.events)
+            view = followed(View(self._kept), history, self._seen)
         idle_seconds = self._idle_seconds(request)
         situation = self._situation(view, request, idle_seconds)
         reason = self._pipeline.trigger.fires(situation) or ("manual" if self._forced else None)
@@ -180,8 +179,10 @@ class PipelineCompactor:
         )
 
     def _total(self, view: View, measure: Measure) -> int:
-        running = self._totals.setdefault(measure.name, RunningTotal(measure))
-        return running.total(view.entries)
+        running = self._totals.get(measure.name)
+        if running is None:
+            running = self._totals[measure.name] = RunningTotal(measure)
+        return running.of(view)
 
     def _idle_seconds(self, request: Request) -> float | None:
         before, self._last_time = self._last_time, request.time

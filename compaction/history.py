@@ -11,6 +11,7 @@ from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from compaction.messages import Message, Messages, Role
+from compaction.pairing import Pairing
 
 if TYPE_CHECKING:
     from compaction.strategy import CompactionEvent
@@ -100,7 +101,7 @@ def merge_spans(spans: Iterable[tuple[int, int]]) -> Spans:
 class _Log:
     """Storage shared by every `History` of one conversation; it only grows."""
 
-    __slots__ = ("entries", "messages", "results", "sums", "users")
+    __slots__ = ("entries", "messages", "pairing", "results", "sums", "users")
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -108,6 +109,8 @@ class _Log:
         self.results: list[int] = []
         self.users: list[int] = []
         self.sums: dict[str, list[int]] = {}
+        self.pairing = Pairing()
+        """As far as it was asked for."""
 
     def append(self, message: Message) -> None:
         index = len(self.messages)
@@ -173,6 +176,17 @@ class History:
         count = bisect_left(self._log.users, self._length)
         return self._log.users[count - 1] if count else None
 
+    def is_self_contained(self, start: int) -> bool:
+        """Whether every result from `start` on answers a call that is from there on too."""
+        log, calls = self._log, self._log.pairing
+        for message in log.messages[len(calls) : self._length]:
+            calls.append(message)
+        return all(
+            at in calls.call_of and calls.call_of[at][0] >= start
+            for at in range(start, self._length)
+            if log.messages[at].is_result
+        )
+
     def unchanged_since(self, previous: "History") -> int:
         """Return how many leading messages are those of another history.
 
@@ -201,6 +215,8 @@ class View:
 
     entries: Entries
     events: "tuple[CompactionEvent, ...]" = field(default=(), compare=False)
+    _start: Entries | None = field(default=None, init=False, compare=False, repr=False)
+    """The entries that others were appended to, if that is how this view was made."""
 
     @classmethod
     def of(cls, history: History) -> "View":
@@ -213,8 +229,22 @@ class View:
     def messages(self) -> Messages:
         return tuple(entry.message for entry in self.entries)
 
-    def appended(self, entries: Entries) -> "View":
-        return replace(self, entries=self.entries + entries)
+    def appended(self, entries: Entries, *events: "CompactionEvent") -> "View":
+        """Return this view followed by `entries`; it remembers what it begins with."""
+        view = View(self.entries + entries, self.events + events)
+        object.__setattr__(view, "_start", self.entries)
+        return view
+
+    def same_as(self, before: Entries) -> int:
+        """Return how many leading entries equal those of a view before, origins included.
+
+        Costs nothing if this view was made by appending to that one.
+        """
+        return len(before) if self.extends(before) else equal_prefix(before, self.entries)
+
+    def extends(self, before: Entries) -> bool:
+        """Whether this view was made by appending to those very entries."""
+        return self._start is before
 
     def replaced(self, updates: Mapping[int, Entry], *events: "CompactionEvent") -> "View":
         """Return a view with the entries at some positions exchanged."""
@@ -240,7 +270,7 @@ def equal_prefix(before: Entries, after: Entries) -> int:
     Entries that no edit touched are the same objects, so whole blocks compare at the speed of a
     memory comparison.
     """
-    if before == after[: len(before)]:
+    if before is after or before == after[: len(before)]:
         return len(before)
     same, differs = 0, min(len(before), len(after)) + 1
     while differs - same > 1:
@@ -258,6 +288,8 @@ def exchanged(before: Entries, after: Entries, same: int) -> tuple[list[Entry], 
     An entry that only moved, as in a window that slides, is in neither list.
     """
     old, new = before[same:], after[same:]
+    if not old:
+        return [], list(new)
     old_ids, new_ids = set(map(id, old)), set(map(id, new))
     kept = old_ids & new_ids
     if not kept or len(old_ids) < len(old) or len(new_ids) < len(new):

@@ -7,7 +7,7 @@ and an event says so. A conversation that lacks the call itself is left as it is
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from compaction.history import Entries, Entry, View
+from compaction.history import Entries, Entry, History, View
 from compaction.messages import Message
 from compaction.pairing import orphan_results
 from compaction.strategy import CompactionEvent
@@ -20,6 +20,15 @@ class Arrivals(NamedTuple):
 
     entries: Entries
     events: tuple[CompactionEvent, ...]
+
+
+def followed(view: View, history: History, start: int) -> View:
+    """Return a view followed by what the history has from `start` on, late results left out."""
+    new = history.entries(start)
+    if history.is_self_contained(start):
+        return view.appended(new)
+    came = arrivals(view.entries, new)
+    return view.appended(came.entries, *came.events)
 
 
 def arrivals(standing: Sequence[Entry], new: Entries) -> Arrivals:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final, Protocol
 
-from compaction.history import Entries, Measure, equal_prefix, exchanged
+from compaction.history import Entries, Measure, View, equal_prefix, exchanged
 from compaction.image_tokens import image_tokens
 from compaction.messages import Json, Message, Part, canonical_json
 from compaction.vocabulary import count_text_tokens, load_encoding
@@ -139,6 +139,8 @@ class RunningTotal:
 
     def total(self, entries: Entries, *, unchanged: int | None = None) -> int:
         """Return the size of a view; `unchanged` leading entries, if the caller knows that."""
+        if entries is self._entries:
+            return self._total
         same = equal_prefix(self._entries, entries) if unchanged is None else unchanged
         gone, come = exchanged(self._entries, entries, same)
         count = self._measure.count
@@ -146,6 +148,10 @@ class RunningTotal:
         self._total -= sum(count(entry.message) for entry in gone)
         self._entries = entries
         return self._total
+
+    def of(self, view: View) -> int:
+        """Return the size of a view, which may have been made by appending to the last one."""
+        return self.total(view.entries, unchanged=view.same_as(self._entries))
 
 
 def total_of(measure: Measure, messages: Iterable[Message]) -> int:

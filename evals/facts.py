@@ -4,9 +4,10 @@ Matching is `evals.matching`. Here: which facts can be judged at all, when, and 
 the message that states it removed, or does it still stand whole?).
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
@@ -32,8 +33,15 @@ class FactSet:
     index: FactIndex
     _said: dict[Message, dict[str, Sighting]] = field(default_factory=dict)
 
+    @cached_property
+    def _by_request(self) -> Mapping[int, list[Fact]]:
+        found: defaultdict[int, list[Fact]] = defaultdict(list)
+        for fact in self.facts:
+            found[fact.judged_at].append(fact)
+        return found
+
     def at(self, request: int) -> list[Fact]:
-        return [fact for fact in self.facts if fact.judged_at == request]
+        return self._by_request.get(request, [])
 
     def said_in(self, messages: Iterable[Message]) -> list[dict[str, Sighting]]:
         """Return what each message states of the facts, in order; silent messages are left out."""

@@ -57,6 +57,11 @@ class FateTracker:
         A message without a change was sent whole from its arrival to the end.
         """
 
+    def grow(self, history: History, entries: Entries) -> None:
+        """Take in a view that is the one before and what was said since."""
+        self._fates.extend(["whole"] * (len(history) - len(self._fates)))
+        self._entries = entries
+
     def see(
         self, history: History, entries: Entries, request: int, *, unchanged: int | None = None
     ) -> None:

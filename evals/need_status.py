@@ -90,8 +90,11 @@ class NeedScorer:
         if step.request.segment != self._segment:
             self._segment = step.request.segment
             self._shown = Shown(self._needs)
+        needs = self._needs.by_request.get(step.request.index, ())
+        if step.grew and not needs:
+            return
         self._shown.exchange(step.view.entries, step.unchanged)
-        for need in self._needs.by_request.get(step.request.index, ()):
+        for need in needs:
             status = self._status(need, step)
             self._judged.append((need, status))
             if status == "visible_source" and need.is_long and need.reference is not None:

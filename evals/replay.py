@@ -7,11 +7,11 @@ here. Whoever scores reads the steps as they come; nothing is collected in memor
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from compaction.errors import CompactionError, ModelError, StrategyError
-from compaction.history import History, View, equal_prefix
+from compaction.history import Entries, History, View, equal_prefix
 from compaction.llm import ChatModel, ModelCall, ModelReply, Usage, drive
 from compaction.store import MemoryStore
 from compaction.strategy import Compactor, Context, Request, Strategy
@@ -37,6 +37,9 @@ class Step:
     compactor: Compactor
     model_calls: tuple[tuple[ModelCall, ModelReply], ...] = ()
     """Calls that the compactor made for this view and that were answered."""
+    grew: bool = False
+    """Whether the view is the one before and what was said since, without an event or a call, and
+    the twin's too. Most requests are like this, and nearly nothing has to be looked at again."""
 
 
 Outcomes = dict[ModelCall, list[ModelReply | ModelError]]
@@ -59,6 +62,8 @@ class RememberingModel:
 
     def take_answered(self) -> tuple[tuple[ModelCall, ModelReply], ...]:
         """Return what was asked and answered since the last time this was called."""
+        if not self._answered:
+            return ()
         answered = tuple(self._answered)
         self._answered.clear()
         return answered
@@ -116,48 +121,99 @@ def _replay_segment(
     seed: int,
     deadline: float | None,
 ) -> Iterator[Step]:
-    outcomes: Outcomes = {}
-    models = [RememberingModel(model, outcomes) for _ in range(2)]
-    pair = [
-        strategy.start(Context(prepared.counter, MemoryStore(), seed, deadline)) for _ in range(2)
-    ]
+    pair = _Pair(strategy, model, Context(prepared.counter, seed=seed, deadline=deadline))
     running = RunningTotal(prepared.counter)
-    previous = View(())
+    view = View(())
     for number, request in enumerate(segment.requests):
         history = segment.history.prefix(request.recorded.position)
+        if deadline is not None and time.monotonic() > deadline:
+            raise StrategyError(f"request {request.index}: out of time; raise --cell-timeout")
         asked = Request(
             index=number,
             time=request.recorded.time,
             model=request.recorded.model,
             tools=prepared.transcript.tools,
         )
-        if deadline is not None and time.monotonic() > deadline:
-            raise StrategyError(f"request {request.index}: out of time; raise --cell-timeout")
-        with _named(request):
-            view, twin = (
-                drive(each.steps(history, asked), its_model)
-                for each, its_model in zip(pair, models, strict=True)
-            )
-        unchanged = equal_prefix(previous.entries, view.entries)
-        # Equal entries may be other objects; observers tell entries apart by identity.
-        view = View(previous.entries[:unchanged] + view.entries[unchanged:], view.events)
+        try:
+            sent = pair.ask(history, asked)
+        except Exception as error:
+            raise _failure(request, error) from error
+        before = view.entries
+        unchanged = len(before) if sent.grew else equal_prefix(before, sent.view.entries)
+        view = sent.view
+        if unchanged and not view.extends(before):
+            # Equal entries may be other objects; observers tell entries apart by identity.
+            view = View(before[:unchanged] + view.entries[unchanged:], view.events)
         counted = running.total(view.entries, unchanged=unchanged) + prepared.fixed_tokens
         tokens = segment.calibration.size(counted)
-        calls = models[0].take_answered()
-        yield Step(request, segment, history, view, twin, unchanged, tokens, pair[0], calls)
-        with _named(request):
-            for each in pair:
-                each.record_usage(Usage(round(tokens), request.output_tokens))
-        previous = view
+        yield Step(
+            request,
+            segment,
+            history,
+            view,
+            sent.twin,
+            unchanged,
+            tokens,
+            pair.first,
+            sent.calls,
+            sent.grew,
+        )
+        try:
+            pair.record_usage(Usage(round(tokens), request.output_tokens))
+        except Exception as error:
+            raise _failure(request, error) from error
 
 
-@contextmanager
-def _named(request: PreparedRequest) -> Iterator[None]:
+class _Sent(NamedTuple):
+    """What two compactors made of a request."""
+
+    view: View
+    twin: View
+    calls: tuple[tuple[ModelCall, ModelReply], ...]
+    grew: bool
+
+
+class _Pair:
+    """Two compactors, started and fed the same; the model is asked once for both."""
+
+    def __init__(self, strategy: Strategy, model: ChatModel, context: Context) -> None:
+        outcomes: Outcomes = {}
+        self._models = [RememberingModel(model, outcomes) for _ in range(2)]
+        self.first, self._second = (
+            strategy.start(replace(context, store=MemoryStore())) for _ in range(2)
+        )
+        self._sent: _Sent | None = None
+        self._seen = 0
+
+    def ask(self, history: History, request: Request) -> _Sent:
+        view = drive(self.first.steps(history, request), self._models[0])
+        twin = drive(self._second.steps(history, request), self._models[1])
+        calls = self._models[0].take_answered()
+        before, self._seen = self._seen, len(history)
+        said = history.entries(before)
+        grew = (
+            self._sent is not None
+            and not (view.events or calls)
+            and _is_followed_by(self._sent.view, said, view)
+            and _is_followed_by(self._sent.twin, said, twin)
+        )
+        self._sent = _Sent(view, twin, calls, grew)
+        return self._sent
+
+    def record_usage(self, usage: Usage) -> None:
+        self.first.record_usage(usage)
+        self._second.record_usage(usage)
+
+
+def _is_followed_by(before: View, said: Entries, after: View) -> bool:
+    """Whether a view is the one before and what was said since."""
+    same = len(before)
+    return after.same_as(before.entries) == same and after.entries[same:] == said
+
+
+def _failure(request: PreparedRequest, error: Exception) -> StrategyError:
     """Say at which request a strategy failed, whatever it raised."""
-    try:
-        yield
-    except CompactionError as error:
-        raise StrategyError(f"request {request.index}: {error}") from error
-    except Exception as error:
-        text = (str(error).splitlines() or [""])[0]
-        raise StrategyError(f"request {request.index}: {type(error).__name__}: {text}") from error
+    if isinstance(error, CompactionError):
+        return StrategyError(f"request {request.index}: {error}")
+    text = (str(error).splitlines() or [""])[0]
+    return StrategyError(f"request {request.index}: {type(error).__name__}: {text}")

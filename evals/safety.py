@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from compaction.contract.invariants import Checker, Violation
-from compaction.messages import Json
+from compaction.messages import INSTRUCTION_ROLES, Json
 from evals.fates import FateTracker
 from evals.replay import Step
 from evals.scorers import Cell
@@ -15,30 +15,56 @@ MAX_VIOLATIONS_KEPT: Final = 50
 
 
 class SafetyScorer:
-    """Runs the invariants on every view, from the first changed entry on."""
+    """Runs the invariants on every view that may break one, from the first changed entry on.
+
+    A view that broke none and since then only grew by whole groups of messages breaks none. So the
+    last of such requests is looked at, and only if one of another kind follows.
+    """
 
     def __init__(self, cell: Cell) -> None:
         self._cell = cell
-        self._checkers: dict[int, Checker] = {}
+        self._checker = Checker(cell.strategy.promises)
+        self._segment = -1
+        self._is_sound = False
+        """Whether the latest view breaks nothing and ends with the latest message."""
+        self._seen = 0
+        """Messages of the history."""
+        self._unchanged = 0
+        """Leading entries that are as at the request which was looked at last."""
+        self._passed_over: Step | None = None
         self._violated: Counter[str] = Counter()
         self._violations: list[tuple[int, Violation]] = []
 
     def see(self, step: Step, fates: FateTracker) -> None:
-        number = step.request.segment
-        if number not in self._checkers:
-            self._checkers[number] = Checker(self._cell.strategy.promises)
-        broken = self._checkers[number].see(
+        if step.request.segment != self._segment:
+            self._segment, self._passed_over = step.request.segment, None
+            self._checker = Checker(self._cell.strategy.promises)
+            self._is_sound = False
+        seen, self._seen = self._seen, len(step.history)
+        if self._is_sound and step.grew and step.history.is_self_contained(seen):
+            if self._passed_over is None:
+                self._unchanged = step.unchanged
+            self._passed_over = step
+            return
+        if self._passed_over is not None:
+            self._look_at(self._passed_over, self._unchanged)
+            self._passed_over = None
+        broken = self._look_at(step, step.unchanged)
+        self._is_sound = not broken and _ends_with_latest(step)
+        self._violated.update({violation.rule for violation in broken})
+        room = MAX_VIOLATIONS_KEPT - len(self._violations)
+        self._violations.extend((step.request.index, item) for item in broken[:room])
+
+    def _look_at(self, step: Step, unchanged: int) -> list[Violation]:
+        return self._checker.see(
             step.history,
             step.view,
-            unchanged=step.unchanged,
+            unchanged=unchanged,
             twin=step.twin,
             tokens_before=step.request.tokens,
             tokens_after=step.tokens,
             recover=step.compactor.recover,
         )
-        self._violated.update({violation.rule for violation in broken})
-        room = MAX_VIOLATIONS_KEPT - len(self._violations)
-        self._violations.extend((step.request.index, item) for item in broken[:room])
 
     def columns(self) -> dict[str, Any]:
         return {
@@ -62,3 +88,15 @@ class SafetyScorer:
             "recoverable": promises.recoverable,
         }
         return tuple(name for name, is_declared in declared.items() if not is_declared)
+
+
+def _ends_with_latest(step: Step) -> bool:
+    """Whether a view ends with the latest message as it was said, and that is no instruction.
+
+    Then what follows it has no seam before it, which is where order and roles are judged.
+    """
+    if not step.view.entries:
+        return False
+    last = step.view.entries[-1]
+    is_latest = last.origin.kind == "whole" and last.origin.first == len(step.history) - 1
+    return is_latest and last.message.role not in INSTRUCTION_ROLES

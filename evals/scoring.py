@@ -84,9 +84,12 @@ def score(
         for step in replay(material.prepared, strategy, model, seed=seed, deadline=deadline):
             first_message = step.segment.first_message
             tracker = trackers.setdefault(step.request.segment, FateTracker(first_message))
-            tracker.see(
-                step.history, step.view.entries, step.request.index, unchanged=step.unchanged
-            )
+            if step.grew:
+                tracker.grow(step.history, step.view.entries)
+            else:
+                tracker.see(
+                    step.history, step.view.entries, step.request.index, unchanged=step.unchanged
+                )
             for scorer in scorers:
                 scorer.see(step, tracker)
     columns: dict[str, Any] = {}

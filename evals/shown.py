@@ -36,7 +36,11 @@ class Shown:
         self._pairing = Pairing()
 
     def exchange(self, entries: Entries, same: int) -> None:
-        """Replace all entries from `same` on."""
+        """Replace all entries from `same` on.
+
+        Views that did nothing but grow since the last one may have been left out.
+        """
+        same = min(same, len(self._entries))
         gone, come = exchanged(self._entries, entries, same)
         for entry in gone:
             self._drop(entry)

@@ -19,15 +19,15 @@ class SizeScorer:
 
     def __init__(self, cell: Cell) -> None:
         self._prepared = cell.material.prepared
-        self._before: list[float] = []
+        self._before = [request.tokens for request in self._prepared.requests]
         self._after: list[float] = []
         self._events: list[tuple[int, CompactionEvent]] = []
         self._compacted_requests = 0
 
     def see(self, step: Step, fates: FateTracker) -> None:
-        self._before.append(step.request.tokens)
         self._after.append(step.tokens)
-        events = step.view.events
+        if not (events := step.view.events):
+            return
         self._events.extend((step.request.index, event) for event in events)
         self._compacted_requests += any(event.outcome == "applied" for event in events)
 

@@ -68,10 +68,12 @@ class SurvivalScorer:
         self._rounds: list[Round] = []
 
     def see(self, step: Step, fates: FateTracker) -> None:
+        is_end = step.request.index in self._last
+        if not (step.view.events or is_end):
+            return
         segment = step.request.segment
         is_compaction = any(event.outcome == "applied" for event in step.view.events)
         self._count[segment] += is_compaction
-        is_end = step.request.index in self._last
         if is_end or (is_compaction and is_looked_at(self._count[segment])):
             found = _round(
                 step, fates, self._statements[segment], self._count[segment], is_end=is_end

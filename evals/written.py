@@ -60,8 +60,11 @@ class WrittenScorer:
         self._unsupported: dict[Reference, _Unsupported] = {}
 
     def see(self, step: Step, fates: FateTracker) -> None:
+        if step.grew:
+            return
         number = step.request.segment
-        _, come = exchanged(self._entries.get(number, ()), step.view.entries, step.unchanged)
+        before = self._entries.get(number, ())
+        _, come = exchanged(before, step.view.entries, min(step.unchanged, len(before)))
         self._entries[number] = step.view.entries
         new = {entry.message for entry in come if entry.origin.kind == "generated"} - self._judged
         if not new:

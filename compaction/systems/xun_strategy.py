@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, NamedTuple
 
 from compaction.history import History, View
-from compaction.late_results import arrivals
+from compaction.late_results import followed
 from compaction.llm import Steps, Usage
 from compaction.strategy import Compactor, Context, Promises, Request
 from compaction.systems.xun_levels import (
@@ -269,8 +269,7 @@ class XunCompactor:
         self._requested = focus or ""
 
     def steps(self, history: History, request: Request) -> Steps[View]:
-        came = arrivals(self._view.entries, history.entries(self._covered))
-        view = View(self._view.entries + came.entries, came.events)
+        view = followed(self._view, history, self._covered)
         strategy, context = self._strategy, self._context
         if self._requested is None:
             checked = yield from strategy.check_steps(
@@ -284,7 +283,7 @@ class XunCompactor:
         return checked.view
 
     def record_usage(self, usage: Usage) -> None:
-        self.state = replace(self.state, total_tokens=usage.total_tokens)
+        self.state = XunState(usage.total_tokens, self.state.counter)
 
     def recover(self, handle: str) -> str | None:
         return self._context.store.get(handle)
