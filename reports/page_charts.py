@@ -13,7 +13,7 @@ from reports.heat_map import MAX_MAPS, grids, heat_map
 from reports.league import Block
 from reports.lost import shown_label
 from reports.small_multiples import MAX_TRANSCRIPTS, small_multiples, small_points
-from reports.timeline import lost_needs, timeline
+from reports.timeline import Timeline, draw, timeline_of
 from reports.wording import clean, plural
 
 PARETO_CAPTION: Final = (
@@ -48,7 +48,9 @@ CONTROLS_CAPTION: Final = "Grey: controls."
 TIMELINE_CAPTION: Final = (
     "One transcript under one setting. Across: requests. Down: messages, oldest on top."
 )
-CROSS_CAPTION: Final = " A cross: a need over a long gap was lost at that request."
+CROSS_CAPTION: Final = (
+    "A cross: that request needed what that message had brought, and it was lost."
+)
 
 Place = Literal["top", "sweep", "each", "timeline", "cost"]
 Drawn = Layered | alt.Chart | alt.FacetChart
@@ -103,12 +105,20 @@ def _paretos(run: Run, block: Block, number: int) -> Iterator[tuple[Chart, Drawn
 
 def _timelines(run: Run, block: Block, number: int) -> Iterator[tuple[Chart, Drawn]]:
     row = _shown_cell(run, block.provenance)
-    sidecar = {} if row is None else run.sidecar(str(row["cell_id"]))
-    drawn = timeline(sidecar)
-    if row is not None and drawn is not None:
+    found = None if row is None else timeline_of(run.sidecar(str(row["cell_id"])))
+    if row is not None and found is not None:
         title = f"Context of {clean(row['transcript'])} under {clean(row['label'])}."
-        caption = TIMELINE_CAPTION + (CROSS_CAPTION if lost_needs(sidecar) else "")
-        yield Chart(f"timeline-{number}", title, caption, "timeline"), drawn
+        chart = Chart(f"timeline-{number}", title, _timeline_caption(found), "timeline")
+        yield chart, draw(found)
+
+
+def _timeline_caption(found: Timeline) -> str:
+    parts = [TIMELINE_CAPTION]
+    if found.band_messages > 1:
+        parts.append(
+            f"Each row stands for {found.band_messages} messages and has the fate of most of them."
+        )
+    return " ".join([*parts, *([CROSS_CAPTION] if found.crosses else [])])
 
 
 def _pareto_caption(run: Run, provenance: str) -> str:

@@ -6,6 +6,7 @@ Made from the sidecar of one cell alone: run-length fates, needs and the positio
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import altair as alt
@@ -15,16 +16,29 @@ from reports.notes import LONG_GAP_REQUESTS
 
 COLOURS: Final = {
     "whole": OKABE_ITO[0],
-    "edited": OKABE_ITO[1],
+    "edited": OKABE_ITO[5],
+    "offloaded": OKABE_ITO[6],
+    "cleared": OKABE_ITO[1],
     "summarised": OKABE_ITO[2],
-    "gone": "rgba(138, 138, 138, 0.25)",
+    "snipped": OKABE_ITO[3],
+    "gone": "#B4B9BE",
 }
-LOST: Final = OKABE_ITO[4]
+"""By fate, from all of a message to nothing of it."""
+NAMES: Final = {"whole": "sent whole", "edited": "shortened"}
+"""Of fates whose own name says too little."""
+LOST: Final = "#8B0000"
 CROSS: Final = "M-1,-1L1,1M1,-1L-1,1"
 """SVG path within the unit square; the cross of Vega is a plus."""
+MAX_BANDS: Final = 360
+"""Rows of a picture: more would be thinner than a pixel."""
 MAX_AREAS: Final = 2_500
-"""Above this, only every second (fourth, ...) message is looked at: a page has to stay small."""
-HEIGHT_PIXELS: Final = 320
+"""A page has to stay small: above this, bands and crosses stand for more."""
+MAX_CROSSES: Final = 400
+HEIGHT_PIXELS: Final = 360
+
+
+Run = tuple[int, int, str]
+"""First request, end request, fate."""
 
 
 class Area(NamedTuple):
@@ -37,83 +51,110 @@ class Area(NamedTuple):
     fate: str
 
 
-def timeline(sidecar: Mapping[str, Any]) -> Layered | None:
-    """Draw requests across and messages down, coloured by fate, with a cross where needs are lost.
+class Cross(NamedTuple):
+    """A lost message that was needed; of several that stand close together, the first."""
 
-    Returns:
-        None if the sidecar holds no requests.
-    """
-    found = areas(sidecar)
+    request: int
+    message: int
+    lost: int
+    """Needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    areas: tuple[Area, ...]
+    crosses: tuple[Cross, ...]
+    band_messages: int
+    """Neighbours that share a row, which has the fate of most of them."""
+
+
+def timeline_of(sidecar: Mapping[str, Any]) -> Timeline | None:
+    """Return what to draw of a cell, coarser where it must be; None if it has no requests."""
+    band = max(1, -(-_n_messages(sidecar) // MAX_BANDS))
+    while len(found := tuple(_areas(sidecar, band))) > MAX_AREAS:
+        band *= 2
     if not found:
         return None
-    values = [area._asdict() for area in found]
-    marks = (
+    crosses, grain = lost_needs(sidecar), 1
+    while len(crosses) > MAX_CROSSES:
+        grain *= 2
+        crosses = _thinned(crosses, grain)
+    return Timeline(found, tuple(crosses), band)
+
+
+def draw(found: Timeline) -> Layered:
+    """Draw requests across and messages down, coloured by fate, with a cross where one was missed.
+
+    The crosses have a light rim: no single colour stands out from all fates.
+    """
+    values = [{**area._asdict(), "fate": NAMES.get(area.fate, area.fate)} for area in found.areas]
+    names = [NAMES.get(fate, fate) for fate in COLOURS]
+    present = [name for name in names if any(value["fate"] == name for value in values)]
+    scale = alt.Scale(domain=names, range=list(COLOURS.values()))
+    legend = alt.Legend(orient="bottom", title=None, values=present, columns=4)
+    areas = (
         alt.Chart(alt.InlineData(values=values))
-        .mark_rect()
+        .mark_rect(strokeWidth=0.5)
         .encode(
             x=alt.X("first_request:Q", title="request", scale=alt.Scale(nice=False, zero=False)),
             x2="end_request:Q",
             y=alt.Y("first_message:Q", title="message", scale=alt.Scale(reverse=True, nice=False)),
             y2="end_message:Q",
-            color=alt.Color(
-                "fate:N",
-                scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())),
-                legend=alt.Legend(orient="bottom", title=None),
-            ),
+            color=alt.Color("fate:N", scale=scale, legend=legend),
+            stroke=alt.Stroke("fate:N", scale=scale, legend=None),
         )
     )
-    lost = lost_needs(sidecar)
-    chart: Layered = alt.layer(marks, *([_crosses(lost)] if lost else []))
+    layers = [_crosses(found.crosses, "#FFFFFF", 4.5), _crosses(found.crosses, LOST, 2)]
+    chart: Layered = alt.layer(areas, *(layers if found.crosses else []))
     chart = chart.properties(width=WIDTH_PIXELS, height=HEIGHT_PIXELS, background="transparent")
     configured: Layered = chart.configure_view(stroke=None).configure_axis(grid=False)
     return configured
 
 
-def areas(sidecar: Mapping[str, Any]) -> list[Area]:
-    """Return what to colour; at most `MAX_AREAS`, coarser where it must be."""
-    step = 1
-    while len(found := list(_areas(sidecar, step))) > MAX_AREAS:
-        step *= 2
-    return found
+def lost_needs(sidecar: Mapping[str, Any]) -> list[Cross]:
+    """Return needs over long gaps that were lost, each at the message that brought it last.
 
-
-def lost_needs(sidecar: Mapping[str, Any]) -> list[dict[str, int]]:
-    """Return {request, message, lost}: needs over long gaps, at the newest message then."""
+    An older sidecar does not name it: there it is the newest message at that request.
+    """
     needs, positions = sidecar.get("needs", {}), sidecar.get("requests", {}).get("position", [])
-    columns = needs.get("columns", [])
-    names = ("request", "status", "kind", "gap")
-    if not set(names) <= set(columns):
-        return []
-    at, status, kind, gap = map(columns.index, names)
+    rows = [dict(zip(needs["columns"], row, strict=False)) for row in needs.get("rows", ())]
     lost = Counter(
-        row[at]
-        for row in needs.get("rows", [])
-        if row[status] == "lost" and row[kind] == "need" and row[gap] > LONG_GAP_REQUESTS
+        (row["request"], row.get("source", positions[row["request"]]))
+        for row in rows
+        if row["status"] == "lost" and row["kind"] == "need" and row["gap"] > LONG_GAP_REQUESTS
     )
-    return [
-        {"request": request, "message": positions[request], "lost": lost[request]}
-        for request in sorted(lost)
-        if request < len(positions)
-    ]
+    return [Cross(request, message, lost[request, message]) for request, message in sorted(lost)]
 
 
-def _areas(sidecar: Mapping[str, Any], step: int) -> Iterator[Area]:
-    open_areas: dict[tuple[int, int, str], Area] = {}
-    for message, runs in _runs_of_messages(sidecar, step):
+def _thinned(crosses: Sequence[Cross], grain: int) -> list[Cross]:
+    """Join crosses that are within so many requests and messages of each other."""
+    joined: dict[tuple[int, int], Cross] = {}
+    for cross in crosses:
+        place = (cross.request // grain, cross.message // grain)
+        first = joined.get(place, cross._replace(lost=0))
+        joined[place] = first._replace(lost=first.lost + cross.lost)
+    return list(joined.values())
+
+
+def _n_messages(sidecar: Mapping[str, Any]) -> int:
+    return max(sidecar.get("requests", {}).get("position", ()), default=0)
+
+
+def _areas(sidecar: Mapping[str, Any], band: int) -> Iterator[Area]:
+    open_areas: dict[Run, Area] = {}
+    for message, end, runs in _bands(sidecar, band):
         current = {}
         for run in runs:
             before = open_areas.pop(run, None)
             first = message if before is None else before.first_message
-            current[run] = Area(first, message + step, *run)
+            current[run] = Area(first, end, *run)
         yield from open_areas.values()
         open_areas = current
     yield from open_areas.values()
 
 
-def _runs_of_messages(
-    sidecar: Mapping[str, Any], step: int
-) -> Iterator[tuple[int, list[tuple[int, int, str]]]]:
-    """Yield each message with its runs of (first request, end request, fate)."""
+def _bands(sidecar: Mapping[str, Any], band: int) -> Iterator[tuple[int, int, list[Run]]]:
+    """Yield the first message, the end and the runs of each band; none spans two segments."""
     requests = sidecar.get("requests", {})
     positions, segments = requests.get("position", []), requests.get("segment", [])
     fate_of = {code: fate for fate, code in sidecar.get("fate_codes", {}).items()}
@@ -124,15 +165,17 @@ def _runs_of_messages(
         own = [at for at, number in enumerate(segments) if number == segment]
         if not own:
             continue
-        ends = [positions[at] for at in own]
-        for message in range(first, ends[-1], step):
-            arrival, end = own[bisect_right(ends, message)], own[-1] + 1
-            yield message, list(_runs(changes[message], arrival, end))
+        ends, last = [positions[at] for at in own], own[-1] + 1
+        for message in range(first, ends[-1], band):
+            end = min(message + band, ends[-1])
+            runs = [
+                list(_runs(changes[at], own[bisect_right(ends, at)], last))
+                for at in range(message, end)
+            ]
+            yield message, end, runs[0] if len(runs) == 1 else list(_of_most(runs))
 
 
-def _runs(
-    changes: Sequence[tuple[int, str]], arrival: int, end: int
-) -> Iterator[tuple[int, int, str]]:
+def _runs(changes: Sequence[tuple[int, str]], arrival: int, end: int) -> Iterator[Run]:
     start, fate = arrival, "whole"
     for request, changed in (item for item in sorted(changes) if arrival <= item[0] < end):
         if request > start:
@@ -141,15 +184,38 @@ def _runs(
     yield start, end, fate
 
 
-def _crosses(lost: list[dict[str, int]]) -> alt.Chart:
-    chart: alt.Chart = alt.Chart(alt.InlineData(values=lost)).mark_point(
-        shape=CROSS, size=60, filled=False, strokeWidth=2.5, stroke=LOST, opacity=1
+def _of_most(messages: Sequence[Sequence[Run]]) -> Iterator[Run]:
+    """Yield the runs of a band: the fate of most of those that have arrived.
+
+    In a tie it is the one that keeps less: a band of calls with their results would else hide
+    that all results were cleared.
+    """
+    order = list(COLOURS)
+    edges = sorted({edge for runs in messages for start, end, _ in runs for edge in (start, end)})
+    first, shown = edges[0], ""
+    for start in edges[:-1]:
+        count = Counter(fate for runs in messages for a, b, fate in runs if a <= start < b)
+        fate = max(count, key=lambda name: (count[name], order.index(name)))
+        if shown and fate != shown:
+            yield first, start, shown
+            first = start
+        shown = fate
+    yield first, edges[-1], shown
+
+
+def _crosses(crosses: Sequence[Cross], stroke: str, width: float) -> alt.Chart:
+    values = [
+        {**cross._asdict(), "x": cross.request + 0.5, "y": cross.message + 0.5} for cross in crosses
+    ]
+    chart: alt.Chart = alt.Chart(alt.InlineData(values=values)).mark_point(
+        shape=CROSS, size=50, filled=False, strokeWidth=width, stroke=stroke, opacity=1
     )
     return chart.encode(
-        x="request:Q",
-        y="message:Q",
+        x=alt.X("x:Q", title="request"),
+        y=alt.Y("y:Q", title="message"),
         tooltip=[
             alt.Tooltip("request:Q", title="request"),
+            alt.Tooltip("message:Q", title="lost message"),
             alt.Tooltip("lost:Q", title="needs lost here"),
         ],
     )

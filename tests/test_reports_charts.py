@@ -1,13 +1,16 @@
 """Points, front and context timeline, before anything draws them."""
 
 import json
+from collections import Counter
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reports.charts import GREY, front, pareto, pareto_points, truncation_line
 from reports.frames import Run, load
-from reports.timeline import MAX_AREAS, Area, areas, lost_needs, timeline
+from reports.timeline import MAX_AREAS, MAX_CROSSES, Area, Cross, draw, lost_needs, timeline_of
 from tests.reports_cases import row, small_rows, small_sidecar, write_run
 
 
@@ -110,6 +113,10 @@ def test_a_chart_is_the_same_json_twice(small):
     assert json.dumps(first) == json.dumps(second)
 
 
+def areas(sidecar):
+    return timeline_of(sidecar).areas
+
+
 def test_a_message_is_whole_from_its_arrival_until_its_first_change():
     found = areas(small_sidecar())
 
@@ -132,31 +139,97 @@ def test_the_messages_of_a_later_segment_begin_there():
         "fates": [],
     }
 
-    assert areas(sidecar) == [Area(0, 2, 0, 1, "whole"), Area(5, 7, 1, 2, "whole")]
+    assert areas(sidecar) == (Area(0, 2, 0, 1, "whole"), Area(5, 7, 1, 2, "whole"))
 
 
-def test_only_needs_that_were_lost_are_crosses():
-    assert lost_needs(small_sidecar()) == [{"request": 3, "message": 7, "lost": 2}]
+def test_a_cross_stands_at_the_lost_message_and_the_request_that_needed_it():
+    sidecar = small_sidecar()
+    assert lost_needs(sidecar) == [Cross(3, 7, 2)]
+
+    sidecar["needs"]["columns"].append("source")
+    for source, values in enumerate(sidecar["needs"]["rows"]):
+        values.append(source)
+
+    assert lost_needs(sidecar) == [Cross(3, 0, 1), Cross(3, 1, 1)]
 
 
-def test_a_long_timeline_is_drawn_coarser():
-    n = 3 * MAX_AREAS
-    sidecar = {
+def long_sidecar(n, lost_from=None):
+    """Return n requests of a call and its result; results are cleared 20 requests later."""
+    rows = range(lost_from or n, n)
+    return {
         "requests": {
             "first_message": [0],
             "segment": [0] * n,
-            "position": list(range(1, n + 1)),
+            "position": [2 * at + 1 for at in range(n)],
         },
-        "fate_codes": {},
-        "fates": [],
+        "fate_codes": {"whole": "w", "cleared": "c", "gone": "-"},
+        "fates": [[2 * at, at + 20, "c"] for at in range(1, n - 20)],
+        "needs": {
+            "columns": ["kind", "request", "gap", "status", "source"],
+            "rows": [["need", at, 30, "lost", 2 * (at - 30)] for at in rows],
+        },
     }
 
-    found = areas(sidecar)
 
-    assert len(found) <= MAX_AREAS
-    assert found[0].first_message == 0
-    assert found[-1].end_message >= n
+def test_a_thousand_requests_are_drawn_in_bands_that_show_what_was_cleared():
+    found = timeline_of(long_sidecar(1_000, lost_from=100))
+
+    assert len(found.areas) <= MAX_AREAS
+    assert len(found.crosses) <= MAX_CROSSES
+    assert sum(cross.lost for cross in found.crosses) == 900
+    assert found.band_messages > 1
+    assert {area.fate for area in found.areas} == {"whole", "cleared"}
+    first, last = found.areas[0], max(found.areas, key=lambda area: area.end_message)
+    assert (first.first_message, last.end_message) == (0, 1_999)
+    # Half of the messages of a band are cleared, and in a tie the band shows it.
+    cleared = [area for area in found.areas if area.fate == "cleared"]
+    assert max(area.end_request for area in cleared) == 1_000
+    assert sum(area.end_message - area.first_message for area in cleared) > 1_800
+
+
+@given(
+    st.integers(2, 4),
+    st.lists(st.tuples(st.integers(0, 11), st.integers(0, 5), st.sampled_from("cs-"))),
+)
+def test_a_band_has_the_fate_of_most_of_its_messages_at_every_request(band, changes):
+    sidecar = {
+        "requests": {"first_message": [0], "segment": [0] * 6, "position": [2, 4, 6, 8, 10, 12]},
+        "fate_codes": {"cleared": "c", "summarised": "s", "gone": "-"},
+        "fates": [list(item) for item in {item[:2]: item for item in changes}.values()],
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        exact = timeline_of(sidecar)
+        patch.setattr("reports.timeline.MAX_BANDS", -(-12 // band))
+        coarse = timeline_of(sidecar)
+
+    assert (exact.band_messages, coarse.band_messages) == (1, band)
+    order = ["whole", "cleared", "summarised", "gone"]
+    for first in range(0, 12, band):
+        for request in range(6):
+            fates = Counter(
+                fate
+                for message in range(first, min(first + band, 12))
+                for fate in fates_at(exact, message, request)
+            )
+            most = max(fates, key=lambda fate: (fates[fate], order.index(fate)), default=None)
+            assert fates_at(coarse, first, request) == ([most] if most else [])
+
+
+def fates_at(found, message, request):
+    return [
+        area.fate
+        for area in found.areas
+        if area.first_message <= message < area.end_message
+        and area.first_request <= request < area.end_request
+    ]
+
+
+def test_the_legend_names_the_fates_that_are_there():
+    spec = draw(timeline_of(long_sidecar(50))).to_dict()
+
+    legend = spec["layer"][0]["encoding"]["color"]["legend"]
+    assert legend["values"] == ["sent whole", "cleared"]
 
 
 def test_a_cell_without_sidecar_has_no_timeline():
-    assert timeline({}) is None
+    assert timeline_of({}) is None
