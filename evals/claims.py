@@ -3,12 +3,21 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import chain
 
 from evals.numerals import CJK, CLOSE, OPEN, WORD, canonical_text
 from evals.occurrences import Form, Span, TextIndex, compile_form, index_text, occurrences
-from evals.stance import REACH_CHARS, Stance, segment_at, stance_of
-from evals.wording import informative, is_stopword, language_of, stem, with_translations
+from evals.stance import REACH_CHARS, Stance, denied_action, segment_at, stance_of
+from evals.subjects import Subjects, clause_at, code_kind, subjects_of
+from evals.wording import (
+    informative,
+    is_stopword,
+    language_of,
+    names_in,
+    stem,
+    with_translations,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +38,19 @@ class Claim:
     is_distinctive: bool
     """Whether some value identifies itself: a path, identifier, date or number with unit."""
     tolerates_negation: bool
+    is_open_task: bool
+    """Whether a text that calls it done takes it back."""
+    is_tabular: bool
+    """Whether the evidence is a row of a table, which does not say what its numbers count."""
+    actions: tuple[frozenset[str], ...]
+    """For each negated value what must not be done with it, if the evidence says so."""
+    names: frozenset[str]
+    """Paths and identifiers that the evidence puts beside its values."""
+    kinds: frozenset[str]
+    """Patterns of the values that are codes, such as `a-#` of C-10993."""
+    subjects: Subjects
+    words: frozenset[str]
+    """All words of the evidence, lower-case."""
     has_backslash: bool
     superseding: tuple[tuple[tuple[Form, ...], ...], ...]
 
@@ -39,12 +61,29 @@ _SMALL = re.compile(rf"{OPEN}[0-9]{{1,3}}{CLOSE}")
 DATE = re.compile(r"\ue000[0-9]{4}-[0-9]{2}-[0-9]{2}\ue001")
 
 
+_NEGATION = re.compile(r"(?i)(?:no|not|never|without|kein\w*|ohne|niemals) +(?=\w)")
+
+
+def _without_negation(forms: Sequence[str], evidence: TextIndex) -> Sequence[str]:
+    """Take "advice" for "no advice" where the evidence denies it: a text may deny it otherwise."""
+    bare = [_NEGATION.sub("", form.strip(), count=1) for form in forms]
+    if not all(_NEGATION.match(form.strip()) for form in forms):
+        return forms
+    stance = _evidence_stance(tuple(map(compile_form, bare)), evidence)
+    return bare if stance in ("negated", "forbidden") else forms
+
+
+def _amount(quantity: str) -> Decimal | None:
+    digits = quantity[1:-1].partition("|")[0]
+    return None if DATE.match(quantity) else Decimal(digits)
+
+
 def _with_evidence_unit(forms: Sequence[str], evidence: TextIndex) -> tuple[Form, ...]:
     """Let the bare `30` of a fact that says "30 seconds" also be found as "30 s"."""
     compiled = [compile_form(written) for written in forms]
-    bare = {form.needle[1:-1] for form in compiled if _QUANTITY.fullmatch(form.needle)}
+    bare = {_amount(form.needle) for form in compiled if _QUANTITY.fullmatch(form.needle)}
     quantities = set(_QUANTITY.findall(evidence.flat))
-    with_unit = (q for q in sorted(quantities) if q[1:].partition("|")[0] in bare)
+    with_unit = (q for q in sorted(quantities) if "|" in q and _amount(q) in bare)
     return tuple(dict.fromkeys([*compiled, *(Form(q, ()) for q in with_unit)]))
 
 
@@ -82,6 +121,32 @@ def _anchors(forms: tuple[Form, ...], evidence: TextIndex) -> frozenset[str]:
     return with_translations(before + after, evidence.flat)
 
 
+def _action(forms: tuple[Form, ...], evidence: TextIndex) -> frozenset[str]:
+    spans = occurrences(forms, evidence)
+    if not spans:
+        return frozenset()
+    left, _, right = _around(spans[0], evidence)
+    action = denied_action(left, right)
+    return with_translations([action], action) if action else frozenset()
+
+
+def _heads(spans: Sequence[Span], evidence: TextIndex) -> frozenset[str]:
+    """Find the nouns that belong to a value's name: the "hook" of "pre-push hook" ties nothing."""
+    named = (span for span in spans if evidence.flat[span.start] != OPEN)
+    return frozenset(counted_after(evidence, span.end) for span in named)
+
+
+def _subjects(evidence: TextIndex, spans: Sequence[Span]) -> Subjects:
+    """Find whom the value is said of: named in its clause, else anywhere in the evidence."""
+    if not spans:
+        return subjects_of(evidence.canonical)
+    blank = evidence.canonical
+    for span in spans:
+        blank = f"{blank[: span.start]}{' ' * (span.end - span.start)}{blank[span.end :]}"
+    near = subjects_of(clause_at(blank, spans[0].start))
+    return near if near.names or near.numbered else subjects_of(blank)
+
+
 def _without(text: str, spans: Sequence[Span]) -> str:
     for span in reversed(spans):
         text = f"{text[: span.start]} {text[span.end :]}"
@@ -108,22 +173,35 @@ def compile_claim(
     if not values or not all(any(canonical_text(f).strip() for f in v) for v in values):
         raise ValueError(f"values must hold at least one non-empty form each, got {values!r}")
     index = index_text(evidence, json_strings=False)
+    tolerates_negation = kind in ("error", "open task")
+    if not tolerates_negation:
+        values = [_without_negation(forms, index) for forms in values]
     compiled = tuple(_with_evidence_unit(forms, index) for forms in values)
     needles = [form for forms in compiled for form in forms]
     spans = sorted(chain.from_iterable(occurrences(forms, index) for forms in compiled))
     own = _without(index.canonical, spans)
     # Where the evidence is the value itself, nothing else can be asked to stand beside it.
     text = f"{own} {canonical_text(question)}" if informative(own) else own
+    context = with_translations(informative(text), text)
+    is_exact = any(form.exact for form in needles)
     return Claim(
         values=compiled,
         stances=tuple(_evidence_stance(forms, index) for forms in compiled),
-        context=with_translations(informative(text), text),
+        context=(context - _heads(spans, index)) or context,
         counted=tuple(_counted(forms, index) for forms in compiled),
         anchors=tuple(_anchors(forms, index) for forms in compiled),
         keys=tuple(_keys(forms, index) for forms in compiled),
         language=language_of(evidence),
         is_distinctive=any(f.exact or "|" in f.needle or DATE.search(f.needle) for f in needles),
-        tolerates_negation=kind in ("error", "open task"),
+        tolerates_negation=tolerates_negation,
+        is_open_task=kind == "open task" or "[ ]" in evidence,
+        is_tabular=index.canonical.lstrip().startswith("|"),
+        actions=tuple(_action(forms, index) for forms in compiled),
+        # A path beside another path ties nothing: any listing of the two would do.
+        names=frozenset() if is_exact else names_in(own),
+        kinds=frozenset(code_kind(form.needle) for form in needles) - {""},
+        subjects=_subjects(index, spans),
+        words=frozenset(re.findall(r"[^\W_]+", index.flat)),
         has_backslash=any("\\" in form.needle for form in needles),
         superseding=tuple(
             tuple(tuple(map(compile_form, forms)) for forms in replacement)
@@ -132,15 +210,22 @@ def compile_claim(
     )
 
 
-def stance_at(span: Span, index: TextIndex) -> Stance:
-    at = segment_at(index.starts, span.start)
-    start, _ = index.segment(at)
+def _around(span: Span, index: TextIndex) -> tuple[str, str, str]:
+    """Return what stands before, at and behind a span within its sentence."""
+    start, _ = index.segment(segment_at(index.starts, span.start))
     _, end = index.segment(segment_at(index.starts, span.end - 1))
-    header = index.headers[at]
-    return stance_of(
+    return (
         index.flat[max(start, span.start - REACH_CHARS) : span.start],
         index.flat[span.start : span.end],
         index.flat[span.end : min(end, span.end + REACH_CHARS)],
+    )
+
+
+def stance_at(span: Span, index: TextIndex) -> Stance:
+    at = segment_at(index.starts, span.start)
+    header = index.headers[at]
+    return stance_of(
+        *_around(span, index),
         header=index.segment_text(header).lower() if header >= 0 else "",
         following=index.segment_text(at + 1).lower() if at + 1 < len(index.starts) else "",
     )

@@ -13,6 +13,8 @@ from functools import lru_cache
 from typing import Final
 
 from evals.matching import Claim, Sighting, index_text, judge_message
+from evals.numerals import fold_digits
+from evals.subjects import names_of_numbered
 
 _TOKEN: Final = re.compile(r"\d+|[^\W\d_]+")
 _ESCAPE: Final = re.compile(r"\\[nrtbf\"/]")
@@ -62,6 +64,10 @@ class FactIndex:
         for keys in claim.keys:
             for key in keys:
                 self._by_key[key].add(fact_id)
+        if claim.kinds:
+            # Another code of the fact's subject contradicts: the subject's name must stand there.
+            for name in (*claim.subjects.names, *names_of_numbered(claim.subjects)):
+                self._by_key[name].add(fact_id)
         for values in (claim.values, *claim.superseding):
             forms = [[form.needle for form in forms] for forms in values]
             clue = _Clue(fact_id, tuple(tuple(map(_form_tokens, needles)) for needles in forms))
@@ -128,5 +134,5 @@ def _tokens_of(plain: str) -> frozenset[str]:
 def _plain(text: str) -> str:
     text = _ESCAPE.sub(" ", text)
     if not text.isascii():
-        text = _CJK.sub(" ", unicodedata.normalize("NFKC", text))
+        text = _CJK.sub(" ", fold_digits(unicodedata.normalize("NFKC", text)))
     return text.lower()

@@ -10,23 +10,17 @@ here: apply the same functions to the stored text.
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Literal
 
 from evals.claims import DATE, NUMERAL, Claim, compile_claim, counted_after, stance_at
 from evals.numerals import OPEN, WORD
-from evals.occurrences import Form, Span, TextIndex, holds_value, index_text, occurrences
-from evals.stance import Stance, is_header, segment_at
-from evals.wording import (
-    binding_text,
-    informative,
-    is_sentence,
-    language_of,
-    plain_words,
-    tokens_of,
-)
+from evals.occurrences import Form, Span, TextIndex, holds_value, index_text
+from evals.stance import Stance, is_done, segment_at
+from evals.subjects import code_kind, codes_in, names_own
+from evals.ties import WINDOW_CHARS, Tie, is_of_other, is_tied, nearby, tie_of, windows_of
+from evals.wording import binding_text, informative
 
 __all__ = [
     "MATCHER_VERSION",
@@ -41,12 +35,9 @@ __all__ = [
     "judge_text",
 ]
 
-MATCHER_VERSION = "1"
+MATCHER_VERSION = "2"
 """Part of every cache key and row: any change of a verdict changes it."""
 
-WINDOW_SEGMENTS = 3
-WINDOW_CHARS = 400
-"""All values of a fact stand within both."""
 MAX_WINDOWS = 300
 """How many places of one message are judged for a fact: bounds the time on repetitive text."""
 KEY_CHARS = 40
@@ -55,66 +46,6 @@ KEY_CHARS = 40
 Verdict = Literal["kept", "contradicted", "stale", "lost"]
 Sighting = Literal["kept", "revoked", "contradicted", "stale", "lost"]
 """What one message says of a fact; `revoked` takes earlier statements back, `contradicted` not."""
-
-
-def _windows(values: Sequence[tuple[Form, ...]], index: TextIndex) -> list[list[Span]]:
-    """Find the places where all values stand together, in order; one span for each value."""
-    found = [occurrences(forms, index) for forms in values]
-    anchors = min(found, key=len)
-    windows = []
-    for anchor in anchors:
-        window = [_nearest(spans, anchor) for spans in found]
-        first, last = min(window), max(window)
-        segments = segment_at(index.starts, last.start) - segment_at(index.starts, first.start)
-        if segments < WINDOW_SEGMENTS and last.end - first.start <= WINDOW_CHARS:
-            windows.append(window)
-    return windows
-
-
-def _nearest(spans: list[Span], anchor: Span) -> Span:
-    at = bisect_left(spans, anchor)
-    return min(spans[max(0, at - 1) : at + 1], key=lambda span: abs(span.start - anchor.start))
-
-
-def _nearby(index: TextIndex, segment: int, offset: int) -> tuple[str, int]:
-    """Cut a segment around an offset, and say where the offset is in the part."""
-    start, end = index.segment(segment)
-    start, end = max(start, offset - WINDOW_CHARS // 2), min(end, offset + WINDOW_CHARS // 2)
-    return index.canonical[start:end], offset - start
-
-
-def _blank(text: str, window: list[Span], index: TextIndex) -> str:
-    for span in window:
-        text = text.replace(index.canonical[span.start : span.end], " ")
-    return text
-
-
-def _is_tied(claim: Claim, window: list[Span], index: TextIndex) -> bool:
-    """Whether something in the window, or what introduces it, ties the values to the fact."""
-    texts: list[str] = []
-    segments = sorted({segment_at(index.starts, span.start) for span in window})
-    for span in window:
-        at = segment_at(index.starts, span.start)
-        bound = binding_text(*_nearby(index, at, span.start))
-        if bound is None and index.headers[at] < 0:
-            return False
-        texts.append(bound or "")
-    own_text = " , ".join(texts)
-    introducing = {index.headers[at] for at in segments} | {segments[0] - 1}
-    for at in introducing - {-1}:
-        text = index.segment_text(at)
-        is_list = binding_text(text, 0) in (None, "")
-        if is_header(text) or not is_list:
-            texts.append(text)
-    tying = " , ".join(texts)
-    tying = _blank(tying, window, index)
-    terms = informative(plain_words(tying))
-    if any(a and not a.intersection(terms) for a in claim.anchors):
-        return False
-    if claim.context.intersection(terms) or (not claim.context and len(tokens_of(own_text)) > 2):
-        return True
-    is_foreign = claim.language != language_of(own_text)
-    return claim.is_distinctive and is_foreign and is_sentence(_blank(own_text, window, index))
 
 
 _NAMED_BEFORE = re.compile(
@@ -141,6 +72,8 @@ def _counts_other(claim: Claim, position: int, span: Span, index: TextIndex) -> 
     before = _NAMED_BEFORE.search(index.flat[max(0, span.start - 40) : span.start])
     named = informative(before[1]) if before else []
     own = claim.counted[position]
+    if claim.is_tabular and not own:
+        return False
     allowed = {own, *claim.keys[position]} if own else claim.context
     return not allowed.intersection([counted, *named])
 
@@ -148,14 +81,17 @@ def _counts_other(claim: Claim, position: int, span: Span, index: TextIndex) -> 
 def _sighting(claim: Claim, window: list[Span], index: TextIndex) -> Sighting:
     if any(_counts_other(claim, i, span, index) for i, span in enumerate(window)):
         return "lost"
-    if not _is_tied(claim, window, index):
+    tie = tie_of(window, index)
+    if tie is None or not is_tied(claim, window, tie, index):
         return "lost"
+    if claim.is_open_task and any(_is_done(span, index) for span in window):
+        return "revoked"
     stances = [stance_at(span, index) for span in window]
     if claim.tolerates_negation:
         stances = ["asserted" if stance == "negated" else stance for stance in stances]
     if all(map(_agrees, stances, claim.stances)):
         return "kept"
-    if "asked" in stances:
+    if "asked" in stances or _is_mentioned(claim, stances, tie):
         return "lost"
     if any(_stands_near(values, window, index) for values in claim.superseding):
         return "stale"
@@ -163,9 +99,25 @@ def _sighting(claim: Claim, window: list[Span], index: TextIndex) -> Sighting:
     return "revoked" if explicit.intersection(stances) else "contradicted"
 
 
+def _is_mentioned(claim: Claim, stances: list[Stance], tie: Tie) -> bool:
+    """Whether what must not be touched is only spoken of, without what is forbidden."""
+    return any(
+        stance == "asserted" and action and not action.intersection(tie.terms)
+        for stance, action in zip(stances, claim.actions, strict=True)
+    )
+
+
+def _is_done(span: Span, index: TextIndex) -> bool:
+    at = segment_at(index.starts, span.start)
+    header = index.headers[at]
+    return is_done(
+        index.segment_text(at).lower(), index.segment_text(header).lower() if header >= 0 else ""
+    )
+
+
 def _stands_near(values: Sequence[tuple[Form, ...]], window: list[Span], index: TextIndex) -> bool:
     first, last = min(window).start - WINDOW_CHARS, max(window).end + WINDOW_CHARS
-    return any(first <= span.start <= last for w in _windows(values, index) for span in w)
+    return any(first <= span.start <= last for w in windows_of(values, index) for span in w)
 
 
 def _drifts(claim: Claim, index: TextIndex) -> bool:
@@ -177,6 +129,8 @@ def _drifts(claim: Claim, index: TextIndex) -> bool:
             places = re.finditer(rf"(?<!{WORD}){re.escape(key)}", index.flat)
             for found in islice(places, MAX_WINDOWS):
                 other = _other_quantity(found.start(), own, index)
+                if other and is_of_other(claim, other, index):
+                    continue
                 if other and (not others or any(_stands_near([o], [other], index) for o in others)):
                     return True
     return False
@@ -190,7 +144,7 @@ def _other_quantity(key_start: int, own: set[str], index: TextIndex) -> Span | N
         return None
     if re.search("[,;]", index.flat[key_start : numeral.start()]):
         return None
-    if binding_text(*_nearby(index, segment_at(index.starts, key_start), numeral.start())) is None:
+    if binding_text(*nearby(index, segment_at(index.starts, key_start), numeral.start())) is None:
         return None
     if any(DATE.match(needle) for needle in own) != bool(DATE.match(numeral[0])):
         return None
@@ -198,16 +152,38 @@ def _other_quantity(key_start: int, own: set[str], index: TextIndex) -> Span | N
     return span if stance_at(span, index) == "asserted" else None
 
 
+def _has_other_code(claim: Claim, index: TextIndex) -> bool:
+    """Whether the fact's subject has another code of the same pattern as the fact's own."""
+    if not claim.kinds:
+        return False
+    for code in islice(codes_in(index.canonical), MAX_WINDOWS):
+        if code_kind(code[0]) not in claim.kinds or _is_own(claim, code[0]):
+            continue
+        span = Span(*code.span())
+        segment, _ = nearby(index, segment_at(index.starts, span.start), span.start)
+        if (
+            names_own(claim.subjects, segment)
+            and stance_at(span, index) == "asserted"
+            and is_tied(claim, [span], tie_of([span], index), index)
+        ):
+            return True
+    return False
+
+
+def _is_own(claim: Claim, code: str) -> bool:
+    return any(form.needle == code.lower() for forms in claim.values for form in forms)
+
+
 def _replacement(claim: Claim, window: list[Span], index: TextIndex) -> Sighting:
     stated = all(stance_at(span, index) == "asserted" for span in window)
-    return "stale" if stated and _is_tied(claim, window, index) else "lost"
+    return "stale" if stated and is_tied(claim, window, tie_of(window, index), index) else "lost"
 
 
 def _sightings_backwards(claim: Claim, index: TextIndex) -> Iterator[Sighting]:
     """Judge the windows of the fact and of what supersedes it, the last in the text first."""
-    placed = [(window, _sighting) for window in _windows(claim.values, index)]
+    placed = [(window, _sighting) for window in windows_of(claim.values, index)]
     for values in claim.superseding:
-        placed += [(window, _replacement) for window in _windows(values, index)]
+        placed += [(window, _replacement) for window in windows_of(values, index)]
     placed.sort(key=lambda place: max(place[0]).end, reverse=True)
     for window, judge in placed[:MAX_WINDOWS]:
         yield judge(claim, window, index)
@@ -216,7 +192,7 @@ def _sightings_backwards(claim: Claim, index: TextIndex) -> Iterator[Sighting]:
 def judge_message(claim: Claim, index: TextIndex) -> Sighting:
     """Say what one message states of a fact; cacheable by (message digest, fact, version)."""
     sighting = _last_word(_sightings_backwards(claim, index))
-    if sighting == "lost" and _drifts(claim, index):
+    if sighting == "lost" and (_drifts(claim, index) or _has_other_code(claim, index)):
         return "contradicted"
     if sighting == "lost" and "\\" in index.source and claim.has_backslash and index.is_unescaped:
         return judge_message(claim, index_text(index.source, json_strings=False))

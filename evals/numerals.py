@@ -53,7 +53,7 @@ _MONTH = (
     r"|juli|aug(?:ust)?|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)\.?"
 )
 _LATIN_UNITS = "|".join(
-    sorted((re.escape(name) for name in _UNITS if name[0].isascii()), key=len, reverse=True)
+    sorted((re.escape(n) for n in _UNITS if not re.match(f"[{CJK}]", n)), key=len, reverse=True)
 )
 _LONG_UNITS = "|".join(
     sorted((name for name in _UNITS if name.isascii() and name[1:].isalpha()), key=len)[::-1]
@@ -78,7 +78,8 @@ _NUMERAL = re.compile(
   | (?:(?P<currency>(?<!\w)(?:US\$|USD\s|EUR\s|RMB\s)|[$€£¥])\s?|{_LEFT})
     (?P<sign>(?<![\w.)\]])-)?
     (?P<number>(?>[0-9]{{1,3}}(?P<group>[,_'\ ])[0-9]{{3}}(?:(?P=group)[0-9]{{3}})*(?![0-9])
-        (?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+|,[0-9]{{1,2}}(?=\s?(?:{_LONG_UNITS})(?!\w)))?))
+        (?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+|,[0-9]{{1,2}}(?=\s?(?:(?:{_LONG_UNITS})(?!\w)|[€$£]))
+        |(?(currency),[0-9]{{2}}(?![0-9,])|(?!)))?))
     (?P<scale>\s?万|k(?!\w)|\s(?:thousand|million)(?!\w))?
     (?:\s?(?P<unit_cjk>{_CJK_UNITS})
       |(?:[\ ]?(?P<unit>{_LATIN_UNITS})|[\n-](?P<unit_far>{_LONG_UNITS}))
@@ -166,10 +167,19 @@ def unescape_json(text: str) -> str:
     return text
 
 
+_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
+
+
+def fold_digits(text: str) -> str:
+    """Write the decimal digits of every script as 0 to 9."""
+    return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
+
+
 def _fold_width(text: str) -> str:
     if not text.isascii():
         text = _DROPPED.sub("", text)
         text = _NOT_PLAIN.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
+        text = fold_digits(text)
         text = text.translate({0x2212: "-", 0x2013: "-", 0x2010: "-", 0x2019: "'", 0x130: "I"})
     return text
 

@@ -77,11 +77,16 @@ def compile_form(written: str) -> Form:
 
 
 _WORD_BEFORE = re.compile(WORD)
+_CJK_DIGITS = "〇零一二三四五六七八九十百千万两"
+_CJK_MODIFIER = re.compile(rf"[{_CJK_DIGITS}](?=[{_CJK_DIGITS}])|[深浅淡副亚半非](?=[{CJK}])")
+"""What before a value without spaces makes it another: thirteen is not three, navy not blue."""
 _STICKS_AFTER = re.compile(rf"{WORD}|[.\-/\\]{WORD}|'(?!s\b){WORD}")
 
 
 def _starts_token(flat: str, start: int, form: Form) -> bool:
     first, before = form.needle[0], flat[max(0, start - 2) : start]
+    if before and re.match(_CJK_MODIFIER, before[-1] + first):
+        return False
     if not before or first == OPEN or re.match(f"[{CJK}]", first):
         return True
     beside = _WORD_BEFORE.match(before[-1]) is not None

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from evals.numerals import CLOSE, OPEN
+from evals.wording import informative, shape_of
 
 Stance = Literal["asserted", "negated", "forbidden", "revoked", "withdrawn", "replaced", "asked"]
 """`forbidden` is negated by a directive, `revoked` is wrong, outdated or dismissed, `withdrawn` is
@@ -89,7 +90,7 @@ _FORWARD = re.compile(
     r"(?P<past>\b(?:old|former(?:ly)?|previous(?:ly)?|used to|deprecated|obsolete|outdated|revoked?"
     r"|rejected|wrong|incorrect|considered|evaluated|ruled out|decided against|veraltet\w*"
     r"|alte[rnsm]?|(?:prefer|cho[os]|favou?r|pick)\w*\b[^,;.]{1,30}\bover)\b"
-    r"|废弃|弃用|作废|取消|旧|原来的|原先|之前的)"
+    r"|\bdrop(?:ped|ping)? (?:support for )?(?:\w+ )?$|废弃|弃用|作废|取消|旧|原来的|原先|之前的)"
     r"|(?P<strong>\b(?:(?:do not|don't|never|please not|nicht|stop(?:ped)?) us(?:e|ing)|avoid\w*"
     r"|instead of|rather than|no longer|nicht mehr)\b|不要使?用|不再|已不|而不是|而非|停止)"
     r"|\b(?:not|never|no|nor|neither|cannot|without|refrain|except|excluding|forbid\w*"
@@ -116,7 +117,7 @@ _BACKWARD = re.compile(
     rf"|\b{_AUXILIARY}(?: \w+)? (?:not|never|nicht)\b|\b{_AUXILIARY}n't\b|\bcannot\b|\bnicht\b"
     r"|\b(?:forbidden|prohibited|disallowed|banned|off-limits|alone|untouched|intact|verboten)\b"
     r"|\bnot allowed\b|^(?: \w+){0,2} ?[:—-] ?(?:no|never|do not|don't)\b"
-    r"|不(?:能|要|得|是|可)|禁止|ない|ません"
+    r"|不(?:能|要|得|是|可)|禁止|ない|ません|(?:では|じゃ)な[いく]"
 )
 _DISMISSED = re.compile(
     r"\bbut (?:later |then |we )?(?:was |were |it )?(?:rejected|dropped|abandoned|revoked|went with"
@@ -140,7 +141,8 @@ _RESET_LEFT = re.compile(
     r"|da|and (?:use|run|set|keep))\b|但是?|而是|改用|应使用|因为|所以"
 )
 _RESET_RIGHT = re.compile(
-    r"—|\b(?:but|because|since|and|so|while|instead|sondern|aber|weil|und)\b"
+    rf"\((?!(?:it|this|that|which|es|das)\b)[^\W\d]+ {_AUXILIARY} (?:not|never|nicht)\b|—"
+    r"|\b(?:but|because|since|and|so|while|instead|sondern|aber|weil|und)\b"
     r"|, (?!\w+ed\b|wrong\b|(?:is|was|now) )|,(?=[^ ])|但|因为|所以|、"
 )
 
@@ -159,8 +161,7 @@ def _left_scope(left: str, right: str) -> str:
     return head + " " + tail
 
 
-_VALUE = rf"(?:{OPEN}|[\w.-]*[/._])"
-_FROM = re.compile(r"(?:\b(?:from|von)\b|[从由])\W*(?:\w+\W+){0,3}$")
+_FROM = re.compile(r"(?:\b(?:from|von|vom)\b|[从由])\W*(?:\w+\W+){0,3}$")
 _TO = re.compile(
     r"\W{0,3}(?:\w+ ){0,3}?(?:\b(?:to|into|auf|zu|nach)\b|改为|改成|换成|变[为成]|调整为|更新为"
     r"|迁移到|到)"
@@ -169,6 +170,7 @@ _CHANGED_TO = re.compile(
     r".{0,40}?\b(?:changed|renamed|moved|replaced|superseded|migrated|switched|ersetzt|geändert)"
     r" (?:to|with|by|durch)\b|\W{0,3}(?:改为|改成|换成|变[为成]|调整为|更新为)"
 )
+_FIRST_TOKEN = re.compile(rf"{OPEN}[^{CLOSE}]*{CLOSE}|[^\s,;:)\"'`]+")
 _ARROW = re.compile(r"[\"') ]*(?:->|=>|→|⇒)[\"'( ]*")
 _VERB_OF_CHANGE = re.compile(
     r"\b(?:replac|renam|chang|updat|switch|mov|migrat|swap|bump|ersetz)\w*\b"
@@ -188,8 +190,8 @@ def _is_replaced(left: str, value: str, right: str) -> bool:
         return True
     arrow = _ARROW.match(right)
     if arrow:
-        distinctive = re.match(_VALUE, value)
-        return re.match(_VALUE, right[arrow.end() :]) is not None if distinctive else True
+        target = _FIRST_TOKEN.match(right[arrow.end() :])
+        return target is not None and shape_of(target[0]) == shape_of(value)
     if _FROM.search(left) and _TO.match(right):
         return True
     if _WAS.search(left) and _NOW.match(right):
@@ -197,10 +199,63 @@ def _is_replaced(left: str, value: str, right: str) -> bool:
     return _VERB_OF_CHANGE.search(left) is not None and _WITH_NEW.match(right) is not None
 
 
+_FURTHER_QUANTITY = re.compile(rf"(?<![^\W\d_] ){OPEN}")
+"""One that is listed; behind a noun it names something ("order 5521")."""
+
+
 def _right_scope(value: str, right: str) -> str:
     reset = _RESET_RIGHT.search(right)
     right = right[: reset.start()] if reset else right
-    return right.split(OPEN)[0] if value.startswith(OPEN) else right
+    if not value.startswith(OPEN):
+        return right
+    further = _FURTHER_QUANTITY.search(right)
+    return right[: further.start()] if further else right
+
+
+_LIGHT = frozenset(informative("give gives gave given make makes put take takes"))
+"""Verbs that say little of what is forbidden: "give advice"."""
+_VERB_AFTER = re.compile(rf"\b{_AUXILIARY}(?: \w+)? (?:not|never|nicht)\b|\bcannot\b")
+_VERB_BEFORE = re.compile("ない|ません")
+
+
+def denied_action(left: str, right: str) -> str:
+    """Name what a negation says must not be done with the value it reaches.
+
+    Returns:
+        The stem of the word next to the negation. Empty if nothing is denied, if no verb can be
+        told ("stays untouched"), or if it says too little ("give").
+    """
+    before, after = _HARMLESS.sub(" ", _left_scope(left, right)), _right_scope("", right)
+    forward = list(_FORWARD.finditer(before))
+    if forward:
+        terms = informative(before[forward[-1].end() :])[:1]
+    elif cue := _VERB_AFTER.search(after):
+        terms = informative(after[cue.end() :])[:1]
+    elif cue := _VERB_BEFORE.search(after):
+        terms = informative(after[: cue.start()])[-1:]
+    else:
+        terms = []
+    return "".join(term for term in terms if term not in _LIGHT)
+
+
+_DONE = re.compile(
+    r"^\W*(?:done|completed|finished|erledigt)\b"
+    r"|\b(?:is|are|was|were|been|ist|sind|wurden?)(?: now| already| schon| bereits)?"
+    r" (?:done|completed|finished|closed|erledigt|abgeschlossen)\b|已完成|完了"
+)
+_TICKED = re.compile(r"\[x\]|[✓✔✅☑]")
+_NOT_DONE = re.compile(r"\[ \]|\b(?:until|once|when|if|before|after|bis|sobald|wenn)\b|\bnot\b")
+
+
+def is_done(segment: str, header: str) -> bool:
+    """Whether a lower-case sentence, or what introduces it, calls a task done."""
+    if _TICKED.search(segment):
+        return True
+    if _DONE.search(segment) and not _NOT_DONE.search(segment):
+        return True
+    return re.search(r"\b(?:done|completed|finished|erledigt)\b|已完成", header) is not None and (
+        not _NOT_DONE.search(header) and "[ ]" not in segment
+    )
 
 
 def stance_of(

@@ -6,6 +6,7 @@ terms across English, Chinese and German.
 
 import re
 from collections.abc import Sequence
+from itertools import chain, pairwise
 from typing import Literal
 
 from evals.numerals import CJK, CLOSE, OPEN
@@ -39,50 +40,79 @@ _GERMAN = frozenset(_GERMAN_TEXT.split())
 _GLOSSARY = tuple(
     group.split()
     for group in (
-        "port 端口",
-        "timeout 超时 zeitlimit",
-        "server 服务器",
-        "service 服务 dienst",
-        "file 文件 datei",
-        "branch 分支",
-        "budget 预算",
-        "limit 限制 上限 grenze",
-        "release 发布 veröffentlichung",
-        "date 日期 datum termin",
-        "version 版本",
-        "user 用户 benutzer",
-        "database 数据库 datenbank",
-        "memory 内存 speicher",
-        "error 错误 fehler",
-        "request 请求 anfrage",
-        "retry 重试 wiederholung",
-        "password 密码 passwort",
-        "test 测试",
-        "push 推送",
-        "deploy 部署",
-        "config 配置 konfiguration",
-        "key 密钥 schlüssel",
-        "path 路径 pfad",
-        "install 安装",
-        "function 函数 funktion",
+        "port 端口 ポート",
+        "timeout 超时 zeitlimit タイムアウト",
+        "server 服务器 サーバー",
+        "service 服务 dienst サービス",
+        "file 文件 datei ファイル",
+        "branch 分支 ブランチ",
+        "budget 预算 予算",
+        "limit 限制 上限 grenze 制限",
+        "release 发布 veröffentlichung リリース",
+        "date 日期 datum termin 日付",
+        "version 版本 バージョン",
+        "user 用户 benutzer ユーザー",
+        "database 数据库 datenbank データベース",
+        "memory 内存 speicher メモリ",
+        "error 错误 fehler エラー",
+        "request 请求 anfrage リクエスト",
+        "retry 重试 wiederholung リトライ",
+        "password 密码 passwort パスワード",
+        "test 测试 テスト",
+        "push 推送 プッシュ",
+        "deploy 部署 デプロイ",
+        "config 配置 konfiguration 設定",
+        "key 密钥 schlüssel キー",
+        "path 路径 pfad パス",
+        "install 安装 インストール",
+        "function 函数 funktion 関数",
         "setting 设置 einstellung",
-        "modify 修改 ändern",
-        "deadline 截止 frist",
-        "address 地址 adresse",
+        "modify 修改 ändern 変更",
+        "deadline 截止 frist 締切",
+        "direct 直接",
+        "commit 提交 コミット",
+        "delete 删除 löschen 削除",
+        "address 地址 adresse アドレス",
     )
 )
-_WORDS = re.compile(rf"(?:(?![{CJK}_])[^\W\d])+|[{CJK}]+")
+_WORDS = re.compile(
+    rf"(?:(?![{CJK}_])[^\W\d])+|[\u30a1-\u30fa\u30fc]+|(?:(?![\u30a1-\u30fa\u30fc])[{CJK}])+"
+)
+_KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]")
+"""Borrowed words of Japanese: a run of them is one word."""
 _QUANTITY = re.compile(f"{OPEN}[^{CLOSE}]*{CLOSE}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_EMPTY_CJK = frozenset("的是在了和与不要为我们请这个那把被到也都就已有将及或并可以会能对从由用")
+_EMPTY_PAIR = re.compile(
+    "[的是在了和与不要为我们请这个那把被到也都就已有将及或并可以会能对从由用\u3041-\u309f]"
+)
+"""Chinese function words, and the hiragana of Japanese endings and particles."""
 
 
 def is_stopword(word: str) -> bool:
     return word.lower() in _STOPWORDS
 
 
+_IRREGULAR = {
+    form: verb
+    for verb, forms in {
+        "break": "broke broken",
+        "build": "built",
+        "choose": "chose chosen",
+        "hold": "held",
+        "keep": "kept",
+        "pay": "paid",
+        "sell": "sold",
+        "send": "sent",
+        "spend": "spent",
+        "write": "wrote written",
+    }.items()
+    for form in forms.split()
+}
+
+
 def stem(word: str) -> str:
     """Reduce a lower-case word so that usual inflections agree (`pushes`, `pushing`: `push`)."""
+    word = _IRREGULAR.get(word, word)
     if word.endswith("s") and len(word) > 3:
         word = word[:-2] if word.endswith("es") else word[:-1]
     for suffix in ("ing", "ed", "en", "ly"):
@@ -99,9 +129,11 @@ def informative(text: str) -> list[str]:
     """Stems and character pairs of a text in order, without function words and numerals."""
     terms: list[str] = []
     for word in _WORDS.findall(_CAMEL.sub(" ", _QUANTITY.sub(" ", text))):
-        if re.match(f"[{CJK}]", word):
+        if _KATAKANA.match(word):
+            terms += [word] if len(word) > 1 else []
+        elif re.match(f"[{CJK}]", word):
             pairs = (word[i : i + 2] for i in range(len(word) - 1))
-            terms += [pair for pair in pairs if not _EMPTY_CJK.intersection(pair)]
+            terms += [pair for pair in pairs if not _EMPTY_PAIR.search(pair)]
         elif len(word) > 2 and word.lower() not in _STOPWORDS:
             terms.append(stem(word.lower()))
     return terms
@@ -113,7 +145,7 @@ def with_translations(terms: Sequence[str], text: str) -> frozenset[str]:
     for group in _GLOSSARY:
         if any(stem(term) in found if term[0] < "\u0250" else term in text for term in group):
             found.update(stem(term) for term in group if term[0] < "\u0250")
-            found.update(term[:2] for term in group if term[0] >= "\u0250")
+            found.update(chain.from_iterable(informative(t) for t in group if t[0] >= "\u0250"))
     return frozenset(found)
 
 
@@ -128,7 +160,7 @@ def language_of(text: str) -> Language:
 
 _SEPARATOR = re.compile(r"[,;|\t、]")
 _PLAIN = rf"[^\s{CJK}{OPEN}{CLOSE}\"'=<>(){{}}\[\]]"
-_TOKEN = re.compile(rf"{OPEN}[^{CLOSE}]*{CLOSE}|[{CJK}]+|{_PLAIN}*\w{_PLAIN}*")
+_TOKEN = re.compile(rf"{OPEN}[^{CLOSE}]*{CLOSE}|[{CJK}]{{1,4}}|{_PLAIN}*\w{_PLAIN}*")
 
 
 def tokens_of(text: str) -> list[str]:
@@ -141,7 +173,8 @@ _LABEL_OR_NAME = re.compile(
 )
 
 
-def _shape(token: str) -> str:
+def shape_of(token: str) -> str:
+    """Say what kind of token it is: a quantity with its unit, a path, a name or a word."""
     if token.startswith(OPEN):
         return "quantity" + token.partition("|")[2]
     if "/" in token or re.search(r"\.\w", token):
@@ -149,14 +182,18 @@ def _shape(token: str) -> str:
     return "name" if re.search(r"[_\d]|[a-z][A-Z]", token) else "word"
 
 
+_ROW_OF_NUMBERS = re.compile(f"({_QUANTITY.pattern})(?:[ *]+{_QUANTITY.pattern})+")
+"""Numbers in a row are one thing, such as a schedule or a point."""
+
+
 def _is_bag(item: str) -> bool:
     """Whether words and values stand side by side without grammar, perhaps behind one label."""
     if len(re.findall(r"[:=](?!//)", item)) == 1:
         item = re.sub(r"^[^:=]*[:=](?!//)", "", item)
-    tokens = tokens_of(item)
+    tokens = tokens_of(_ROW_OF_NUMBERS.sub(r"\1", item))
     if len(tokens) < 6 or re.search(rf"[:=](?!//)|\(|[{CJK}]{{3}}", item):
         return False
-    if sum(_shape(token) != "word" for token in tokens) >= 0.6 * len(tokens):
+    if sum(shape_of(token) != "word" for token in tokens) >= 0.6 * len(tokens):
         return True
     glue = sum(token.strip(".!?\"'").lower() in _GLUE for token in tokens)
     return glue < len(tokens) // 8
@@ -175,11 +212,18 @@ def plain_words(text: str) -> str:
     return _LABEL_OR_NAME.sub(lambda match: match[0] if match[1] else " ", text)
 
 
+def names_in(text: str) -> frozenset[str]:
+    """Return the paths and identifiers in a text that label nothing."""
+    return frozenset(found[0].lower() for found in _LABEL_OR_NAME.finditer(text) if not found[1])
+
+
 def _items(segment: str) -> list[str]:
-    cells = [cell for cell in segment.split("|") if cell.strip()]
-    if "|" in segment and len(cells) <= 3 and "," not in segment:
+    plain = _QUANTITY.sub(lambda quantity: "0" * len(quantity[0]), segment)
+    cells = [cell for cell in plain.split("|") if cell.strip()]
+    if "|" in plain and len(cells) <= 3 and "," not in plain:
         return [segment]
-    return _SEPARATOR.split(segment)
+    cuts = [0, *(cut.end() for cut in _SEPARATOR.finditer(plain)), len(plain) + 1]
+    return [segment[start : stop - 1] for start, stop in pairwise(cuts)]
 
 
 def binding_text(segment: str, offset: int) -> str | None:
@@ -195,7 +239,7 @@ def binding_text(segment: str, offset: int) -> str | None:
             own = item
         position += len(item) + 1
     bare = [tokens_of(item) for item in items]
-    shapes = [_shape(tokens[0]) for tokens in bare if len(tokens) == 1]
+    shapes = [shape_of(tokens[0]) for tokens in bare if len(tokens) == 1]
     if len(tokens_of(own)) <= 1 and len(shapes) >= 3 and len(set(shapes)) > 1:
         return None
     joined = (item for item, tokens in zip(items, bare, strict=True) if len(tokens) > 1)

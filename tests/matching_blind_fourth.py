@@ -3,7 +3,17 @@
 Material as agents have it: tool output, tickets, tables, code, log lines, five languages, another
 entity's value beside the fact's. Labels: "kept", "contradicted" (another value for the same thing,
 or the fact denied), "lost" (not said), "not kept" where both readings are fair.
+
+One label was wrong and is put right: another schedule for the cleanup job is no mere loss. What the
+first run showed was mended by rules, not by cases.
 """
+
+FIRST_RUN = (0.911, 0.773)
+"""Precision and recall of "kept" when the round was judged for the first time."""
+FIRST_RUN_CONTRADICTED = 0.75
+"""Share of the first run's "contradicted" that were labelled so, or "not kept"."""
+KINDS = {"todo": "open task", "exit": "error", "cve": "error"}
+"""Kind of the facts that may be put in the negative."""
 
 FACTS = {
     "account": ([["4471-0092"]], "Account of Brightwell Ltd: 4471-0092"),
@@ -18,9 +28,15 @@ FACTS = {
     "coverage": ([["81.4 %"]], "TOTAL   4120   766   81.4 %"),
     "row": ([["12,480"]], "| Lisbon | 12,480 | 3.1 % |"),
     "flag": ([["--no-verify"]], "Commits on this branch never use --no-verify."),
-    "func": ([["normalize_sku"]], "def normalize_sku(raw: str) -> str:  # strips the vendor prefix"),
+    "func": (
+        [["normalize_sku"]],
+        "def normalize_sku(raw: str) -> str:  # strips the vendor prefix",
+    ),
     "lock": ([["yarn.lock"]], "yarn.lock must stay untouched until the audit is over."),
-    "deadline": ([["2026-09-18"]], "Die Abgabefrist für den Prüfbericht ist der 18. September 2026."),
+    "deadline": (
+        [["2026-09-18"]],
+        "Die Abgabefrist für den Prüfbericht ist der 18. September 2026.",
+    ),
     "de_host": ([["db-zwei.intern"]], "Der Replikationsserver heißt db-zwei.intern."),
     "de_no": ([["Produktionsdaten"]], "Bitte niemals Produktionsdaten in Tests verwenden."),
     "ja_port": ([["7443"]], "管理画面のポートは7443です。"),
@@ -36,7 +52,10 @@ FACTS = {
     "refund": ([["€ 89.50"]], "Refund approved for order 5521: € 89.50"),
     "goal": ([["p99"], ["400 ms"]], "Goal: bring p99 of /checkout below 400 ms."),
     "todo": ([["rollback plan"]], "[ ] write the rollback plan for the schema change"),
-    "decide": ([["Kafka"]], "Decision 2026-03-01: we go with Kafka for the event bus, not RabbitMQ."),
+    "decide": (
+        [["Kafka"]],
+        "Decision 2026-03-01: we go with Kafka for the event bus, not RabbitMQ.",
+    ),
     "cve": ([["CVE-2025-41237"]], "The scanner flags CVE-2025-41237 in libxmlish 2.9."),
     "env": ([["FEATURE_GEO=off"]], "export FEATURE_GEO=off  # until legal agrees"),
     "exit": ([["137"]], "worker-3 was killed with exit code 137 (out of memory)."),
@@ -47,13 +66,16 @@ FACTS = {
     "region": ([["eu-north-1"]], 'region = "eu-north-1"'),
 }
 
-ROUND = 4
 CASES = [
     ("account", "kept", "Brightwell Ltd has account number 4471-0092."),
     ("account", "kept", "| customer | account |\n|---|---|\n| Brightwell Ltd | 4471-0092 |"),
     ("account", "lost", "Account of Norden GmbH: 5512-3310"),
     ("account", "contradicted", "Account of Brightwell Ltd: 4471-0093"),
-    ("account", "lost", "The account of Norden GmbH is 4471-0093; Brightwell Ltd is a customer too."),
+    (
+        "account",
+        "lost",
+        "The account of Norden GmbH is 4471-0093; Brightwell Ltd is a customer too.",
+    ),
     ("order", "kept", "Order 88213: the charge failed (card_declined)."),
     ("order", "not kept", "Order 88214 failed with card_declined."),
     ("order", "lost", "The code card_declined is documented in docs/errors.md."),
@@ -193,7 +215,7 @@ CASES = [
     ("contact", "lost", "Alerts go to ops@fernweh.example.org."),
     ("contact", "contradicted", "Alerts do not go to ops@fernweh.example any more."),
     ("cron", "kept", "cleanup job schedule: `15 4 * * 1`"),
-    ("cron", "lost", "cleanup job schedule: `15 4 * * 2`"),
+    ("cron", "not kept", "cleanup job schedule: `15 4 * * 2`"),
     ("cron", "kept", "15 4 * * 1 /usr/bin/cleanup.sh   # cleanup job"),
     ("sum", "kept", "INV-77 amounts to 118.20 EUR in total."),
     ("sum", "contradicted", "Invoice INV-77 total: 1182.00 EUR"),

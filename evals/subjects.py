@@ -1,0 +1,121 @@
+"""Whom or what a statement is about: people, firms and places by name, orders and machines by code.
+
+Two statements alike in all but this ("order 5521", "order 6010") say nothing of each other.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from evals.numerals import CLOSE, OPEN
+from evals.wording import is_stopword, language_of
+
+_CODE = re.compile(
+    r"(?<![\w./\\-])(?=[\w-]*[0-9])(?=[0-9]*[A-Za-z_-])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*"
+    r"(?![\w/\\]|[.-]\w)"
+)
+_NUMBERED = re.compile(rf"([^\W\d_]{{2,}})[ =#:]{{1,2}}(?:{OPEN}([0-9]+){CLOSE}|([A-Z])(?![\w']))")
+_CAPITALISED = re.compile(r"(?<![\w.])[A-Z][a-z\u00df-\u00ff]+(?![\w(])")
+_FULL_NAME = re.compile(rf"{_CAPITALISED.pattern}(?: {_CAPITALISED.pattern})+")
+_CLAUSE_END = re.compile("[,;]")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:|]|\n)\W*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """What a piece of text names."""
+
+    numbered: frozenset[tuple[str, str]]
+    """(kind, which one): of `worker-3` and `order 5521` the letters and the digits."""
+    names: frozenset[str]
+    """Capitalised words inside sentences; none in German, where every noun is one."""
+    full_names: frozenset[frozenset[str]]
+    """Capitalised words in a row, at least two each."""
+
+
+def code_kind(token: str) -> str:
+    """Reduce a code to its pattern (`C-10993`: `a-#`); empty if the token is no code."""
+    if not _CODE.fullmatch(token):
+        return ""
+    return re.sub("(?<![a-z])[a-z](?![a-z])", "a", re.sub("[0-9]+", "#", token.lower()))
+
+
+def codes_in(text: str) -> Iterable[re.Match[str]]:
+    return _CODE.finditer(text)
+
+
+@lru_cache(maxsize=4096)
+def subjects_of(text: str) -> Subjects:
+    """Find the subjects in canonical text."""
+    numbered = {(code_kind(code[0]), code[0].lower()) for code in _CODE.finditer(text)}
+    for found in _NUMBERED.finditer(text):
+        if not is_stopword(found[1]):
+            numbered.add((found[1].lower(), (found[2] or found[3]).lower()))
+    if language_of(text) == "de":
+        return Subjects(frozenset(numbered), frozenset(), frozenset())
+    inside = [
+        word[0].lower()
+        for word in _CAPITALISED.finditer(text)
+        if not is_stopword(word[0]) and not _SENTENCE_START.search(text[: word.start()])
+    ]
+    full = frozenset(filter(None, map(_full_name, _FULL_NAME.finditer(text))))
+    return Subjects(frozenset(numbered), frozenset(inside).union(*full), full)
+
+
+def _full_name(found: re.Match[str]) -> frozenset[str]:
+    words = found[0].lower().split()
+    if any(map(is_stopword, words)):
+        return frozenset()
+    starts = _SENTENCE_START.search(found.string[: found.start()])
+    # "Customer Ida Holm": what begins a sentence is written so in any case.
+    return frozenset(words[1:] if starts and len(words) > 2 else words)
+
+
+def clause_at(segment: str, offset: int) -> str:
+    """Cut a segment at the commas and semicolons around an offset."""
+    cuts = [cut.end() for cut in _CLAUSE_END.finditer(segment)]
+    start = max((cut for cut in cuts if cut <= offset), default=0)
+    return segment[start : min((cut for cut in cuts if cut > offset), default=len(segment))]
+
+
+def speaks_of_other(own: Subjects, words: frozenset[str], segment: str, offset: int) -> bool:
+    """Whether what stands at an offset is said of something other than `own`.
+
+    Args:
+        own: What the fact is about.
+        words: All words of the fact's evidence, lower-case: none of them names another subject.
+        segment: Canonical text around the offset.
+        offset: Where the value begins.
+    """
+    if not own.numbered and not own.names:
+        return False
+    clause, whole = subjects_of(clause_at(segment, offset)), subjects_of(segment)
+    for kind in {kind for kind, _ in own.numbered}:
+        mine = {which for each, which in own.numbered if each == kind}
+        for found in (clause, whole):
+            named = {which for each, which in found.numbered if each == kind}
+            if named:
+                if not named & mine:
+                    return True
+                break
+    if not own.names:
+        return False
+    if own.names & clause.names:
+        # "Passenger Lund" is not "Passenger Olsen", though half of it is the same.
+        rest = own.names - clause.names
+        return bool(rest) and any(name & own.names and name - words for name in clause.full_names)
+    if own.names & whole.names:
+        return bool(clause.names - words)
+    return any(not name & words for name in clause.full_names)
+
+
+def names_of_numbered(own: Subjects) -> set[str]:
+    """Return for each numbered subject a word that stands wherever it is named."""
+    return {which if "#" in kind else kind for kind, which in own.numbered}
+
+
+def names_own(own: Subjects, segment: str) -> bool:
+    """Whether a segment names the fact's subject."""
+    found = subjects_of(segment)
+    return bool(own.names & found.names or own.numbered & found.numbered)
