@@ -1,14 +1,15 @@
 """Whether a model would act the same on a compacted view: recorded proposals, as columns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from compaction.messages import Json, Messages
 from compaction.model_wire import FIRST_SEED
 from evals.answers import RecordedChat
 from evals.fates import FateTracker
+from evals.grading import fault_of
 from evals.next_action import (
     SECOND_SEED,
     Action,
@@ -18,6 +19,20 @@ from evals.next_action import (
 )
 from evals.prepare import PreparedRequest, PreparedSegment
 from evals.replay import Step
+
+_NAMES: Final = ("uncompacted", "uncompacted again", "over the view")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What was recorded for one view: a tool call, or why there is none."""
+
+    action: Action | None
+    fault: str | None = None
+
+
+Proposals = tuple[Proposal | None, Proposal | None, Proposal | None]
+"""From the full history, from it again, from the compacted view; None is not recorded."""
 
 
 @dataclass
@@ -29,23 +44,23 @@ class Actor:
     requests: tuple[PreparedRequest, ...]
     tools: tuple[Json, ...]
 
-    def propose(self, view: Messages, seed: int) -> tuple[bool, Action | None]:
-        """Return whether something was recorded, and the proposal if it is one."""
+    def propose(self, view: Messages, seed: int) -> Proposal | None:
+        """Return the recorded proposal; None without any."""
         reply = self.book.find(action_call(view, self.tools, seed=seed))
-        return reply is not None, None if reply is None else read_action(reply.text)
+        if reply is None:
+            return None
+        action = None if reply.tool_names else read_action(reply.text)
+        fault = fault_of(reply) or "no tool call as JSON"
+        return Proposal(action, None if action is not None else fault)
 
     @cached_property
-    def uncompacted(self) -> dict[int, tuple[tuple[bool, Action | None], ...]]:
+    def uncompacted(self) -> dict[int, tuple[Proposal | None, Proposal | None]]:
         """Return request index -> first and second proposal from the full history."""
-        return {
-            request.index: tuple(
-                self.propose(
-                    self.segment.history.prefix(request.recorded.position).messages(), seed
-                )
-                for seed in (FIRST_SEED, SECOND_SEED)
-            )
-            for request in self.requests
-        }
+        return {request.index: self._twice(request) for request in self.requests}
+
+    def _twice(self, request: PreparedRequest) -> tuple[Proposal | None, Proposal | None]:
+        full = self.segment.history.prefix(request.recorded.position).messages()
+        return self.propose(full, FIRST_SEED), self.propose(full, SECOND_SEED)
 
 
 class ActionScorer:
@@ -61,54 +76,64 @@ class ActionScorer:
             self._views[step.request.index] = step.view.messages
 
     def columns(self) -> Mapping[str, Any]:
-        """Return agreements over the requests for which all three proposals were recorded.
+        """Return agreements over the requests for which all three proposals can be read.
 
         Requests at which the whole history is sent are left out: that would be the same request.
         """
-        rows = [row for row in self._rows() if all(was_recorded for was_recorded, _ in row)]
-        first, second, compacted = ([row[at][1] for row in rows] for at in range(3))
-        same = agreement(first, second)
-        kept = agreement(first, compacted)
-        n = len(rows)
+        recorded = [row for row in self._rows().values() if None not in row]
+        rows = [[one.action for one in row if one and one.action] for row in recorded]
+        readable = [row for row in rows if len(row) == len(_NAMES)]
+        same = agreement([row[0] for row in readable], [row[1] for row in readable])
+        kept = agreement([row[0] for row in readable], [row[2] for row in readable])
+        n = len(readable)
         return {
             "action_model": self._actor.book.name,
             "actions_asked": n,
-            "actions_unrecorded": len(self._views) - n,
+            "actions_unrecorded": len(self._views) - len(recorded),
+            "actions_unreadable": len(recorded) - n,
+            "action_fault": next(self._faults(), None),
             "action_tool_fraction": kept.same_tool / n if n else None,
             "action_call_fraction": kept.same_call / n if n else None,
+            "action_tool_aa_fraction": same.same_tool / n if n else None,
+            "action_call_aa_fraction": same.same_call / n if n else None,
             "action_tool_beyond_aa": (kept.same_tool - same.same_tool) / n if n else None,
             "action_call_beyond_aa": (kept.same_call - same.same_call) / n if n else None,
         }
 
     def sections(self) -> Mapping[str, Any]:
         """Return, for each sampled request, which proposals agree with the first one."""
-        indices = [request.index for request in self._actor.requests]
-        names = ("request", "repeated", "compacted")
         return {
             "next_actions": [
-                dict(zip(names, (index, _same(row[0], row[1]), _same(row[0], row[2])), strict=True))
-                for index, row in zip(indices, self._rows(), strict=True)
-            ]
+                {"request": index, "repeated": _same(*row[:2]), "compacted": _same(*row[::2])}
+                for index, row in self._rows().items()
+            ],
+            "action_faults": list(self._faults()),
         }
 
-    def _rows(self) -> list[tuple[tuple[bool, Action | None], ...]]:
+    def _rows(self) -> dict[int, Proposals]:
         actor = self._actor
-        return [
-            (
-                *actor.uncompacted[request.index],
-                actor.propose(view, FIRST_SEED)
-                if (view := self._views.get(request.index)) is not None
-                else (False, None),
-            )
+        return {
+            request.index: (*actor.uncompacted[request.index], self._compacted(request))
             for request in actor.requests
-        ]
+        }
+
+    def _compacted(self, request: PreparedRequest) -> Proposal | None:
+        view = self._views.get(request.index)
+        return None if view is None else self._actor.propose(view, FIRST_SEED)
+
+    def _faults(self) -> Iterator[str]:
+        """Yield which replies are no proposals, and why."""
+        for index, row in self._rows().items():
+            for where, one in zip(_NAMES, row, strict=True):
+                if one is not None and one.fault is not None:
+                    yield f"request {index} {where}: {one.fault}"
 
 
-def _same(first: tuple[bool, Action | None], second: tuple[bool, Action | None]) -> str:
-    if not first[0] or not second[0]:
+def _same(first: Proposal | None, second: Proposal | None) -> str:
+    if first is None or second is None:
         return "unrecorded"
-    if first[1] is None or second[1] is None:
+    if first.action is None or second.action is None:
         return "no proposal"
-    if first[1] == second[1]:
+    if first.action == second.action:
         return "same call"
-    return "same tool" if first[1].tool == second[1].tool else "other tool"
+    return "same tool" if first.action.tool == second.action.tool else "other tool"

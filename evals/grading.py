@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from compaction.errors import ModelError
-from compaction.llm import ChatModel, ModelCall
+from compaction.guard import Guard
+from compaction.llm import ChatModel, ModelCall, ModelReply
 from compaction.messages import Message
 from compaction.prompts import escape
 from evals.probes import UNKNOWN
 
 Outcome = Literal["right", "unknown", "wrong", "ungraded"]
 By = Literal["exact", "normalised", "judge", "nobody"]
-GRADER_VERSION: Final = "1"
+GRADER_VERSION: Final = "2"
 """Part of every cell id: raised when a grade changes."""
 
 JUDGE_PURPOSE: Final = "judge verdict"
@@ -32,6 +33,8 @@ MAX_JUDGE_TOKENS: Final = 5
 MAX_PHRASE_WORDS: Final = 12
 """Words around a value in an answer that is read without a judge."""
 
+_NO_ANSWER: Final = Guard(reject_truncated=False, reject_error_text=False)
+"""What is no answer: nothing, a refusal, a tool call. Error texts are answers to some questions."""
 _UNKNOWN: Final = re.compile(
     rf"\W*({UNKNOWN}\b|(it|that|this|the conversation) (is|does|was) not (say|stated|mentioned|"
     r"specified|given|known)|not (stated|mentioned|specified|given|known)\b|i (do not|don.t) know)",
@@ -53,6 +56,12 @@ class Grade:
     by: By
 
 
+def fault_of(reply: ModelReply) -> str | None:
+    """Return why a reply is no answer at all, or None: such a one is never a score."""
+    reason = _NO_ANSWER.check(reply, reply.text.strip())
+    return reason and reason.replace("summary", "answer")
+
+
 def grade(reply: str, accepted: Sequence[str], *, question: str = "") -> Grade | None:
     """Grade an answer without a model; None where only a judge can tell.
 
@@ -68,7 +77,7 @@ def grade(reply: str, accepted: Sequence[str], *, question: str = "") -> Grade |
     if _UNKNOWN.match(reply):
         return Grade("unknown", "normalised")
     if not said:
-        return Grade("unknown", "normalised")
+        return None
     if said in wanted:
         return Grade("right", "normalised")
     polar = {word for answer in wanted if (word := _polarity(answer))}
@@ -123,21 +132,6 @@ def judge(model: ChatModel, question: str, accepted: Sequence[str], reply: str) 
 def verdict_of(text: str) -> bool | None:
     """Read a strict yes or no; anything else is None."""
     return {"yes": True, "no": False}.get(text.strip(_EDGES).casefold())
-
-
-def kappa(pairs: Sequence[tuple[bool, bool]]) -> float | None:
-    """Return Cohen's kappa of two graders; None without pairs or if both always say the same.
-
-    Source: Cohen, A coefficient of agreement for nominal scales (1960).
-    """
-    if not pairs:
-        return None
-    n = len(pairs)
-    agree = sum(first == second for first, second in pairs) / n
-    first_yes = sum(first for first, _ in pairs) / n
-    second_yes = sum(second for _, second in pairs) / n
-    chance = first_yes * second_yes + (1 - first_yes) * (1 - second_yes)
-    return None if chance == 1 else (agree - chance) / (1 - chance)
 
 
 def _plain(text: str) -> str:

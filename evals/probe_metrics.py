@@ -27,7 +27,8 @@ PROBE_METRICS: Final = (
         "Those that count: recorded uncompacted, without context and over this view, answered "
         "right from the uncompacted history, and graded; none where the view at the boundary is "
         "the whole history. Unrecorded, not read (the reader fails even uncompacted) and ungraded "
-        "ones are counted apart and are no failures.",
+        "ones are counted apart and are no failures. Ungraded: empty, refused, a tool call instead "
+        "of text, or left open by grader and judge; `probe_fault` says why.",
     ),
     Metric(
         "probe_right_fraction",
@@ -43,7 +44,7 @@ PROBE_METRICS: Final = (
         "Probes unknown",
         "share of counted probes",
         "neither",
-        "The reader says that the text does not say, or says nothing.",
+        "The reader says that the text does not say.",
     ),
     Metric(
         "probe_wrong_fraction",
@@ -91,7 +92,9 @@ PROBE_METRICS: Final = (
         "higher",
         "At the first requests from the boundary on whose recorded answer calls a tool, at most "
         "3 a transcript: the model, at temperature 0.3 and a fixed seed, proposes the same tool "
-        f"with the same arguments (canonical JSON) as from the full history. {_WHO}",
+        "with the same arguments (canonical JSON) as from the full history. Replies that are no "
+        "such proposal are counted apart (`actions_unreadable`, `action_fault`) and are no "
+        f"disagreement. {_WHO}",
     ),
     Metric(
         "action_tool_fraction",
@@ -99,6 +102,14 @@ PROBE_METRICS: Final = (
         "share of sampled requests",
         "higher",
         "The same, whatever the arguments.",
+    ),
+    Metric(
+        "action_call_aa_fraction",
+        "Same next call, A/A",
+        "share of sampled requests",
+        "neither",
+        "Control: at the same requests, asked twice from the full history under two seeds, the "
+        "model proposes the same call. What it does not repeat itself, no view can keep.",
     ),
     Metric(
         "action_call_beyond_aa",

@@ -4,24 +4,31 @@ Nothing is asked here. A probe counts if the uncompacted reader answers it right
 it is asked as well, since what can be guessed says nothing about the view.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from statistics import fmean
 from typing import Any, Final
 
+from compaction.llm import ModelReply
 from compaction.messages import Messages
+from evals.agreement import kappa
 from evals.answers import RecordedChat
 from evals.boundaries import Boundary
+from evals.fact_status import FactStatus, status_of
 from evals.facts import FactSet, verdict_on
 from evals.fates import FateTracker
-from evals.grading import Grade, grade, judge_call, kappa, verdict_of
+from evals.grading import Grade, fault_of, grade, judge_call, verdict_of
 from evals.probes import Probe, probe_call
 from evals.replay import Step
 from evals.replicates import components
 
 DECIDED: Final = ("right", "wrong")
+UNCOMPACTED: Final = "uncompacted"
+WITHOUT: Final = "without context"
+COMPACTED: Final = "over the view"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,8 @@ class Answer:
     grade: Grade
     judged: bool | None
     """What the judge says of it, if it was asked."""
+    fault: str | None = None
+    """Why it is ungraded: it is no answer, or nobody could tell whether it is right."""
 
 
 Asked = tuple[Answer | None, Answer | None, tuple[Answer, ...]]
@@ -77,11 +86,18 @@ class Reader:
             reply = self.book.find(probe_call(view, probe.question, replicate=replicate))
             if reply is None:
                 return
-            verdict = self.book.find(judge_call(probe.question, probe.answers, reply.text))
-            judged = None if verdict is None else verdict_of(verdict.text)
-            found = grade(reply.text, probe.answers, question=probe.question)
-            by_judge = _by_judge(judged, was_asked=verdict is not None)
-            yield Answer(reply.text, found or by_judge, judged)
+            yield self._graded(probe, reply)
+
+    def _graded(self, probe: Probe, reply: ModelReply) -> Answer:
+        fault = fault_of(reply)
+        if fault is not None:
+            return Answer(reply.text, Grade("ungraded", "nobody"), None, fault)
+        verdict = self.book.find(judge_call(probe.question, probe.answers, reply.text))
+        judged = None if verdict is None else verdict_of(verdict.text)
+        found = grade(reply.text, probe.answers, question=probe.question)
+        if found is None and judged is None:
+            return _undecided(reply.text, verdict)
+        return Answer(reply.text, found or _by_judge(is_right=bool(judged)), judged)
 
 
 class ProbeScorer:
@@ -91,10 +107,17 @@ class ProbeScorer:
         self._reader = reader
         self._show_text = show_text
         self._view: Messages | None = None
+        self._statuses: dict[str, FactStatus] = {}
 
     def see(self, step: Step, fates: FateTracker) -> None:
-        if step.request.index == self._reader.boundary.request.index:
-            self._view = step.view.messages
+        reader = self._reader
+        if step.request.index != reader.boundary.request.index:
+            return
+        self._view = step.view.messages
+        if any(reader.answers(self._view)):
+            asked = {probe.fact_id for probe in reader.probes}
+            known = (fact for fact in reader.facts.facts if fact.id in asked)
+            self._statuses = {fact.id: status_of(fact, step) for fact in known}
 
     def columns(self) -> Mapping[str, Any]:
         """Return fractions over the counting probes.
@@ -102,23 +125,22 @@ class ProbeScorer:
         None where no answer was recorded, and where the view is the whole history: there is
         nothing to find out about a strategy that did nothing yet.
         """
-        asked = self._reader.asked(self._view)
-        recorded = [one for one in asked if one[0] and one[1] and one[2]]
-        read = [one for one in recorded if _outcome(one[0]) == "right"]
-        is_whole = self._view == self._reader.boundary.history.messages()
-        counted = [] if is_whole else [one for one in read if _is_graded(one)]
+        asked = self._asked()
+        places = Counter(map(_place, asked))
+        counted = [one for one in asked if self._counts(one)]
         right, unknown, wrong = (
             _share(counted, outcome) for outcome in ("right", "unknown", "wrong")
         )
         guessed = _mean([_outcome(nothing) == "right" for _, nothing, _ in counted])
-        pairs = _judged_pairs(asked)
+        pairs = [(grader, judge) for *_, grader, judge in self._judged()]
         spread = components([[_is_right(answer) for answer in found] for _, _, found in counted])
         return {
             "probe_reader": self._reader.book.name,
             "probes": len(asked),
-            "probes_unrecorded": len(asked) - len(recorded),
-            "probes_not_read": len(recorded) - len(read),
-            "probes_ungraded": sum(not _is_graded(one) for one in read),
+            "probes_unrecorded": places["unrecorded"],
+            "probes_not_read": places["not read"],
+            "probes_ungraded": places["ungraded"],
+            "probe_fault": next(self._faults(), None),
             "probes_counted": len(counted),
             "probe_replicates": min((len(found) for _, _, found in counted), default=None),
             "probe_right_fraction": right,
@@ -133,7 +155,10 @@ class ProbeScorer:
         }
 
     def sections(self) -> Mapping[str, Any]:
-        """Return each probe with its outcomes and what the matcher says of its fact in the view."""
+        """Return each probe with its outcomes, and how its fact stands in the view.
+
+        That is said twice: the status of its values, as of a need, and the matcher's verdict.
+        """
         reader = self._reader
         said = reader.facts.said_in(self._view or ())
         verdicts = {fact.id: verdict_on(fact, said) for fact in reader.facts.facts}
@@ -142,24 +167,63 @@ class ProbeScorer:
                 {
                     "fact": probe.fact_id,
                     "kind": probe.kind,
-                    "uncompacted": _outcome(full),
-                    "without_context": _outcome(nothing),
-                    "compacted": [_outcome(answer) for answer in found],
-                    "by": [answer.grade.by for answer in found],
+                    "uncompacted": _outcome(one[0]),
+                    "without_context": _outcome(one[1]),
+                    "compacted": [_outcome(answer) for answer in one[2]],
+                    "by": [answer.grade.by for answer in one[2]],
+                    "is_counted": self._counts(one),
+                    "status": self._statuses.get(probe.fact_id),
                     "fact_in_view": verdicts.get(probe.fact_id),
-                    **({"answers": [answer.text for answer in found]} if self._show_text else {}),
+                    **({"answers": [answer.text for answer in one[2]]} if self._show_text else {}),
                 }
-                for probe, (full, nothing, found) in zip(
-                    reader.probes, reader.asked(self._view), strict=True
-                )
-            ]
+                for probe, one in zip(reader.probes, self._asked(), strict=True)
+            ],
+            "probe_faults": list(self._faults()),
+            "judged": [list(pair) for pair in self._judged()],
         }
 
+    @property
+    def _is_whole(self) -> bool:
+        return self._view == self._reader.boundary.history.messages()
 
-def _by_judge(judged: bool | None, *, was_asked: bool) -> Grade:  # noqa: FBT001 - a verdict
-    if judged is None:
-        return Grade("ungraded", "judge" if was_asked else "nobody")
-    return Grade("right" if judged else "wrong", "judge")
+    def _asked(self) -> list[Asked]:
+        return self._reader.asked(self._view)
+
+    def _counts(self, one: Asked) -> bool:
+        return not self._is_whole and _place(one) == "read"
+
+    def _faults(self) -> Iterator[str]:
+        """Yield which answers are no answers or could not be graded, and why."""
+        for fact_id, where, answer in self._answers():
+            if answer.fault is not None:
+                yield f"{fact_id} {where}: {answer.fault}"
+
+    def _judged(self) -> Iterator[tuple[str, str, bool, bool]]:
+        """Yield fact, condition, and what the model-free grader and the judge say, both decided."""
+        for fact_id, where, answer in self._answers():
+            is_graded = answer.grade.by != "judge" and answer.grade.outcome in DECIDED
+            if is_graded and answer.judged is not None:
+                yield fact_id, where, _is_right(answer), answer.judged
+
+    def _answers(self) -> Iterator[tuple[str, str, Answer]]:
+        for probe, (full, nothing, found) in zip(self._reader.probes, self._asked(), strict=True):
+            over_view = () if self._is_whole else found
+            places = [(UNCOMPACTED, full), (WITHOUT, nothing)]
+            places += [(COMPACTED, answer) for answer in over_view]
+            for where, answer in places:
+                if answer is not None:
+                    yield probe.fact_id, where, answer
+
+
+def _by_judge(*, is_right: bool) -> Grade:
+    return Grade("right" if is_right else "wrong", "judge")
+
+
+def _undecided(text: str, verdict: ModelReply | None) -> Answer:
+    if verdict is None:
+        return Answer(text, Grade("ungraded", "nobody"), None, "no judge was asked")
+    reason = fault_of(verdict) or "neither yes nor no"
+    return Answer(text, Grade("ungraded", "judge"), None, f"the judge's word: {reason}")
 
 
 def _first(answers: Sequence[Answer]) -> Answer | None:
@@ -174,9 +238,14 @@ def _is_right(answer: Answer) -> bool:
     return answer.grade.outcome == "right"
 
 
-def _is_graded(asked: Asked) -> bool:
-    _, nothing, found = asked
-    return "ungraded" not in map(_outcome, (nothing, *found))
+def _place(asked: Asked) -> str:
+    """Say whether a probe counts (`read`), or else why not."""
+    full, nothing, found = asked
+    if not (full and nothing and found):
+        return "unrecorded"
+    if _outcome(full) in ("unknown", "wrong"):
+        return "not read"
+    return "ungraded" if "ungraded" in map(_outcome, (full, nothing, *found)) else "read"
 
 
 def _share(counted: Sequence[Asked], outcome: str) -> float | None:
@@ -195,16 +264,3 @@ def _effect(right: float | None, guessed: float | None) -> float | None:
     if right is None or guessed is None or guessed == 1:
         return None
     return (right - guessed) / (1 - guessed)
-
-
-def _judged_pairs(asked: Iterable[Asked]) -> list[tuple[bool, bool]]:
-    """Pair the model-free grader with the judge where both decided."""
-    return [
-        (_is_right(answer), answer.judged)
-        for full, nothing, found in asked
-        for answer in (full, nothing, *found)
-        if answer is not None
-        and answer.judged is not None
-        and answer.grade.by != "judge"
-        and answer.grade.outcome in DECIDED
-    ]

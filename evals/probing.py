@@ -16,7 +16,7 @@ from compaction.messages import Messages
 from compaction.model_wire import FIRST_SEED, Api
 from evals.answers import TEMPERATURE
 from evals.boundaries import Boundary, boundary_of
-from evals.grading import grade, judge_call
+from evals.grading import fault_of, grade, judge_call
 from evals.loading import bundled_files, load, survey
 from evals.next_action import (
     ACTION_TEMPERATURE,
@@ -251,7 +251,7 @@ class _Asking:
         judged = [
             judge_call(probe.question, probe.answers, reply.text)
             for (probe, _), reply in zip(questions, replies, strict=True)
-            if self._is_judged(probe, reply.text)
+            if self._is_judged(probe, reply)
         ]
         ask(judged, concurrency=together)
         self.say(
@@ -259,10 +259,10 @@ class _Asking:
             f"{len(judged)} judged"
         )
 
-    def _is_judged(self, probe: Probe, reply: str) -> bool:
-        if self.asked.judged == "none":
+    def _is_judged(self, probe: Probe, reply: ModelReply) -> bool:
+        if self.asked.judged == "none" or fault_of(reply) is not None:
             return False
-        found = grade(reply, probe.answers, question=probe.question)
+        found = grade(reply.text, probe.answers, question=probe.question)
         return found is None or (self.asked.judged == "all" and found.outcome in DECIDED)
 
 

@@ -24,9 +24,9 @@ def shares_line(reference: Reference, text: str, source: str) -> bool:
 @lru_cache(maxsize=16_384)
 def restates(reference: Reference, text: str, sources: tuple[str, ...]) -> bool:
     own = frozenset(informative(reference.value))
-    known = [_told_by(line) - own for source in sources for line in _lines(reference, source)]
+    known = [told_by(line) - own for source in sources for line in _lines(reference, source)]
     for line in _lines(reference, text):
-        words = _told_by(line) - own
+        words = told_by(line) - own
         if any(len(words & others) >= MIN_SHARED_WORDS for others in known):
             return True
     return False
@@ -41,7 +41,7 @@ def _lines(reference: Reference, text: str) -> list[str]:
 
 
 @lru_cache(maxsize=16_384)
-def _told_by(line: str) -> frozenset[str]:
+def told_by(line: str) -> frozenset[str]:
     """Return the words of a line that say something about its references, not the names in them.
 
     Otherwise a bare list of references would restate each by the names of its neighbours.

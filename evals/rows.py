@@ -157,6 +157,9 @@ class Row:
     probes_not_read: int | None = None
     """Not answered right from the uncompacted history, so not counted."""
     probes_ungraded: int | None = None
+    """No answers at all, or nobody could tell whether they are right."""
+    probe_fault: str | None = None
+    """Why the first of these was none."""
     probes_counted: int | None = None
     probe_right_fraction: float | None = None
     probe_unknown_fraction: float | None = None
@@ -174,8 +177,15 @@ class Row:
     action_model: str | None = None
     actions_asked: int | None = None
     actions_unrecorded: int | None = None
+    actions_unreadable: int | None = None
+    """A reply was no proposal; not in `actions_asked`."""
+    action_fault: str | None = None
+    """Why the first of these was none."""
     action_tool_fraction: float | None = None
     action_call_fraction: float | None = None
+    action_tool_aa_fraction: float | None = None
+    action_call_aa_fraction: float | None = None
+    """Of the same requests, those where the model repeats its own proposal (A/A)."""
     action_tool_beyond_aa: float | None = None
     action_call_beyond_aa: float | None = None
     own_seconds: float | None = None

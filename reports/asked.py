@@ -1,13 +1,19 @@
-"""What a model still answers and does over compacted views: a table beside the league table."""
+"""What a model still answers and does over compacted views, and what that says of the other tables.
 
+Read from rows and sidecars of a run with `--probes`; terminal, Markdown and page show the same.
+"""
+
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pandas as pd
 
+from evals.agreement import kappa
 from reports.frames import Run
-from reports.wording import MISSING, clean, count, percent, plural
+from reports.validity import Validity, validity
+from reports.wording import MISSING, clean, count, percent, plural, points
 
 TITLE: Final = "What a model still answers"
 HEADS: Final = (
@@ -20,16 +26,28 @@ HEADS: Final = (
     "Effect retained, %",
     "Next requests",
     "Same tool, %",
+    "Same tool beyond A/A, points",
     "Same call, %",
+    "Same call A/A, %",
     "Same call beyond A/A, points",
 )
+MIN_KAPPA: Final = 0.8
+"""Below it a judge's verdicts are no headline. reference/methods.md 6.10."""
+MAX_FAULTS: Final = 5
+"""Kinds of answers that are none, named with their number."""
 _PROBES: Final = (
     "probe_right_fraction",
     "probe_unknown_fraction",
     "probe_wrong_fraction",
     "probe_effect_retained",
 )
-_ACTIONS: Final = ("action_tool_fraction", "action_call_fraction", "action_call_beyond_aa")
+_ACTIONS: Final = (
+    ("action_tool_fraction", percent),
+    ("action_tool_beyond_aa", points),
+    ("action_call_fraction", percent),
+    ("action_call_aa_fraction", percent),
+    ("action_call_beyond_aa", points),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +57,21 @@ class Asked:
     rows: tuple[tuple[str, ...], ...]
     """As `HEADS`."""
     notes: tuple[str, ...]
+    """The first says who answered."""
+    validity: Validity | None
 
 
 def asked(run: Run) -> Asked | None:
     """Return a line for each setting about which a model was asked; None if it was about none."""
     rows = run.rows[run.rows["scored"]]
-    answered = rows[(rows["probes_counted"] > 0) | (rows["actions_asked"] > 0)]
+    was_asked = (rows["probes_counted"] > 0) | (rows["actions_asked"] > 0)
+    has_faults = rows["probe_fault"].notna() | rows["action_fault"].notna()
+    answered = rows[was_asked | has_faults]
     if answered.empty:
         return None
-    groups = answered.groupby(["provenance", "label"], sort=False)
+    groups = rows[was_asked].groupby(["provenance", "label"], sort=False)
     lines = tuple(_line(label, provenance, group) for (provenance, label), group in groups)
-    return Asked(lines, tuple(_notes(rows, answered)))
+    return Asked(lines, tuple(_notes(run, rows, answered)), validity(run))
 
 
 def _line(label: Any, provenance: Any, group: pd.DataFrame) -> tuple[str, ...]:
@@ -62,7 +84,7 @@ def _line(label: Any, provenance: Any, group: pd.DataFrame) -> tuple[str, ...]:
         f"{n_questions} ({len(probed)})" if len(probed) else MISSING,
         *(percent(_mean(probed, name)) for name in _PROBES),
         count(acted["actions_asked"].sum()) if len(acted) else MISSING,
-        *(percent(_mean(acted, name)) for name in _ACTIONS),
+        *(written(_mean(acted, name)) for name, written in _ACTIONS),
     )
 
 
@@ -72,7 +94,7 @@ def _mean(rows: pd.DataFrame, name: str) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def _notes(rows: pd.DataFrame, answered: pd.DataFrame) -> Iterator[str]:
+def _notes(run: Run, rows: pd.DataFrame, answered: pd.DataFrame) -> Iterator[str]:
     models = sorted({*answered["probe_reader"].dropna(), *answered["action_model"].dropna()})
     yield (
         f"Answers of {' and '.join(map(clean, models))}, recorded. They say nothing about other "
@@ -80,7 +102,8 @@ def _notes(rows: pd.DataFrame, answered: pd.DataFrame) -> Iterator[str]:
     )
     yield (
         "Questions count that this model answers right from the uncompacted history; fractions "
-        "are means over transcripts."
+        "are means over transcripts. A/A: the model asked twice from the full history; what it "
+        "does not repeat itself is not put down to a view."
     )
     whole = rows[rows["strategy"] == "identity"]
     dropped = whole[["probes_not_read", "probes_ungraded", "probes_unrecorded"]].sum()
@@ -90,10 +113,64 @@ def _notes(rows: pd.DataFrame, answered: pd.DataFrame) -> Iterator[str]:
             f"answer right uncompacted, {count(dropped['probes_ungraded'])} ungraded, "
             f"{count(dropped['probes_unrecorded'])} unrecorded (uncompacted)."
         )
-    judged = answered.dropna(subset=["judge_kappa"])
-    if len(judged):
-        lowest, highest = judged["judge_kappa"].min(), judged["judge_kappa"].max()
+    sidecars = [run.sidecar(str(cell_id)) for cell_id in answered["cell_id"]]
+    yield from _fault_notes(answered, sidecars)
+    yield from _judge_notes(answered, sidecars)
+    yield from _variance_notes(answered)
+
+
+def _fault_notes(answered: pd.DataFrame, sidecars: list[Any]) -> Iterator[str]:
+    """Yield which replies were no answers; the same reply stands in many cells, once is enough."""
+    names = answered["transcript_digest"].astype(str)
+    found = {
+        (name, fault)
+        for name, sidecar in zip(names, sidecars, strict=True)
+        for kind in ("probe_faults", "action_faults")
+        for fault in sidecar.get(kind, ())
+    }
+    reasons = Counter(fault.partition(": ")[2] for _, fault in found)
+    if reasons:
+        shown = [f"{clean(text)} ({n:,})" for text, n in sorted(reasons.items())[:MAX_FAULTS]]
+        more = len(reasons) - len(shown)
+        rest = f" and {plural(more, 'other reason')}" if more else ""
+        yield f"Replies that are no answers, and no scores: {', '.join(shown)}{rest}."
+
+
+def _judge_notes(answered: pd.DataFrame, sidecars: list[Any]) -> Iterator[str]:
+    """Yield the judge's kappa over all answers that both it and the grader decided."""
+    places = list(zip(answered["transcript_digest"], answered["label"], strict=True))
+    pairs: dict[tuple[str, ...], tuple[bool, bool]] = {}
+    by_judge = 0
+    for (digest, label), sidecar in zip(places, sidecars, strict=True):
+        for fact, where, grader, judge in sidecar.get("judged", ()):
+            of_view = (str(label), str(len(pairs))) if where == "over the view" else ()
+            pairs[str(digest), fact, where, *of_view] = (grader, judge)
+        by_judge += sum(probe.get("by", []).count("judge") for probe in sidecar.get("probes", ()))
+    if pairs:
+        found = kappa(list(pairs.values()))
+        text = "not defined, since one of them always says the same" if found is None else ""
         yield (
-            f"Judge against the grading without a model: kappa {lowest:.2f} to {highest:.2f} over "
-            f"{plural(len(judged), 'cell')}; below 0.80 its verdicts are no headline."
+            f"Judge against the grading without a model: kappa {text or f'{found:.2f}'} over "
+            f"{plural(len(pairs), 'answer')}; below {MIN_KAPPA:.2f} its verdicts are no headline."
+        )
+    elif by_judge:
+        yield (
+            f"{plural(by_judge, 'answer')} graded by a judge whose agreement with the grading "
+            "without a model is not known; record it with `probe --judge all`."
+        )
+
+
+def _variance_notes(answered: pd.DataFrame) -> Iterator[str]:
+    """Yield how much of the spread is the model's own, where each question was asked repeatedly."""
+    found = answered.dropna(subset=["probe_variance_answers"])
+    if len(found):
+        between, within = (
+            float(found[name].mean())
+            for name in ("probe_variance_questions", "probe_variance_answers")
+        )
+        least = int(found["probe_replicates"].min())
+        yield (
+            f"Variance of right (1) or not (0), mean of {plural(len(found), 'cell')} with at least "
+            f"{plural(least, 'replicate')}: {between:.3f} between questions, {within:.3f} between "
+            "answers to the same question."
         )

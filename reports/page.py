@@ -28,6 +28,8 @@ from reports.matched import EXPLANATION, TRUNCATE
 from reports.page_charts import Chart, Drawn, charts_of
 from reports.self_checks import self_checks
 from reports.story import CAVEATS, definitions, footer, headline, transcripts
+from reports.validity import HEADS as STATUS_HEADS
+from reports.validity import TITLE as VALIDITY_TITLE
 from reports.wording import MISSING, clean, count, kilo, percent
 
 _SHOWN: Final = ["engaged", "reach", "saving_fraction"]
@@ -93,6 +95,8 @@ def html(run: Run) -> str:
         asked=asked.asked(run),
         asked_heads=asked.HEADS,
         asked_title=asked.TITLE,
+        status_heads=STATUS_HEADS,
+        validity_title=VALIDITY_TITLE,
         caveats=CAVEATS,
         definitions=list(definitions(run)),
         faults=fault_groups(run),

@@ -18,6 +18,9 @@ from reports.frames import Run
 from reports.league import Block, blocks
 from reports.lost import HEADS, HOW_TO, is_text_shown, lost_of
 from reports.story import CAVEATS, SHORT_CAVEATS, definitions, footer, headline
+from reports.validity import HEADS as STATUS_HEADS
+from reports.validity import TITLE as VALIDITY_TITLE
+from reports.validity import Validity
 
 MAX_LABEL_WIDTH: Final = 40
 MIN_LABEL_WIDTH: Final = 24
@@ -48,6 +51,7 @@ def terminal(run: Run, *, width: int, show_faults: bool = True) -> RenderableTyp
         parts += [Text(note, style="dim") for note in answer.notes]
     if (said := asked.asked(run)) is not None:
         parts += [Text(""), Text(f"{asked.TITLE}: see report.md. {said.notes[0]}")]
+        parts += _validity_lines(said.validity)
     parts += _terminal_faults(run, show_all=show_faults)
     return Group(*parts, Text(""), Text(SHORT_CAVEATS, style="dim"))
 
@@ -193,6 +197,22 @@ def _asked_section(run: Run) -> Iterator[str]:
         rows = [f"| {' | '.join([_code(row[0]), *map(escaped, row[1:])])} |" for row in found.rows]
         yield "\n".join([*header, *rows])
         yield _bullets(map(escaped, found.notes))
+        yield from _validity_section(found.validity)
+
+
+def _validity_section(found: Validity | None) -> Iterator[str]:
+    if found is not None:
+        yield f"## {VALIDITY_TITLE}"
+        header = [f"| {' | '.join(STATUS_HEADS)} |", "| :--- | :--- |" + " ---: |" * 3]
+        yield "\n".join([*header, *(f"| {' | '.join(map(escaped, row))} |" for row in found.rows)])
+        yield _bullets(map(escaped, found.notes))
+
+
+def _validity_lines(found: Validity | None) -> Iterator[RenderableType]:
+    """Yield the shares of right answers by status, and how far lost facts go with failure."""
+    if found is not None:
+        yield Text(VALIDITY_TITLE, style="bold")
+        yield from map(Text, found.headline)
 
 
 def _lost_section(run: Run) -> Iterator[str]:

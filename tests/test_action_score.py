@@ -65,10 +65,11 @@ def test_what_the_model_does_not_repeat_itself_is_not_put_down_to_the_view():
     assert (columns["actions_asked"], columns["actions_unrecorded"]) == (2, 0)
     assert columns["action_tool_fraction"] == 1.0
     assert columns["action_call_fraction"] == 0.5
+    assert (columns["action_call_aa_fraction"], columns["action_tool_aa_fraction"]) == (0.5, 1.0)
     assert columns["action_call_beyond_aa"] == 0.0
 
 
-def test_unrecorded_requests_are_left_out_and_prose_never_agrees():
+def test_unrecorded_requests_are_left_out_and_prose_is_no_score():
     def tell(book, histories):
         first, second = histories
         for history in (first, second):
@@ -79,9 +80,11 @@ def test_unrecorded_requests_are_left_out_and_prose_never_agrees():
     scorer = scored(tell)
     columns = scorer.columns()
 
-    assert (columns["actions_asked"], columns["actions_unrecorded"]) == (1, 1)
-    assert columns["action_tool_fraction"] == 0.0
-    assert columns["action_tool_beyond_aa"] == -1.0
+    counts = ("actions_asked", "actions_unrecorded", "actions_unreadable")
+    assert [columns[name] for name in counts] == [0, 1, 1]
+    assert columns["action_tool_fraction"] is None
+    assert columns["action_tool_beyond_aa"] is None
+    assert columns["action_fault"] == "request 2 over the view: no tool call as JSON"
     first, second = scorer.sections()["next_actions"]
     assert (first["repeated"], first["compacted"]) == ("same call", "no proposal")
     assert second["compacted"] == "unrecorded"

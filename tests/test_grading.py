@@ -4,7 +4,7 @@ import pytest
 
 from compaction.errors import ModelError
 from compaction.llm import ModelReply, ScriptedChat
-from evals.grading import Grade, grade, judge, judge_call, kappa, verdict_of
+from evals.grading import Grade, fault_of, grade, judge, judge_call, verdict_of
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,6 @@ from evals.grading import Grade, grade, judge, judge_call, kappa, verdict_of
         ("UNKNOWN", ["5"], "unknown"),
         ("unknown.", ["5"], "unknown"),
         ("Not stated in the conversation", ["5"], "unknown"),
-        ("", ["5"], "unknown"),
     ],
 )
 def test_an_answer_is_graded_by_its_value(reply, accepted, outcome):
@@ -36,6 +35,7 @@ def test_an_answer_is_graded_by_its_value(reply, accepted, outcome):
         ("the user likes short mails", ["short mails"]),
         ("The vendor asked " + "and asked " * 10 + "for 88", ["88"]),
         ("relay: outcome (WX-3318)", ["relay: outcome (ticket)"]),
+        ("", ["5"]),
     ],
 )
 def test_hedges_prose_and_long_answers_are_left_to_the_judge(reply, accepted):
@@ -83,11 +83,18 @@ def test_nothing_in_an_answer_can_close_the_tags_of_the_judge():
     assert call.messages[1].text.count("</answer>") == 1
 
 
-def test_kappa_is_agreement_beyond_chance():
-    # 10 pairs: 4 both yes, 3 both no, 2 yes/no, 1 no/yes. Observed 0.7; by chance
-    # 0.6 x 0.5 + 0.4 x 0.5 = 0.5; kappa (0.7 - 0.5) / 0.5 = 0.4.
-    pairs = [(True, True)] * 4 + [(False, False)] * 3 + [(True, False)] * 2 + [(False, True)]
-
-    assert kappa(pairs) == pytest.approx(0.4)
-    assert kappa([(True, True)] * 5) is None
-    assert kappa([]) is None
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (ModelReply(" \n"), "the answer is empty"),
+        (ModelReply("", refusal="No."), "the model refused"),
+        (ModelReply("I'm sorry, I cannot help with that."), "the model refused in its text"),
+        (ModelReply("", tool_names=("read",)), "the reply is a tool call"),
+        (ModelReply("5", finish_reason="content_filter"), "the provider filtered the reply"),
+        (ModelReply("RLY-413"), None),
+        (ModelReply("Error 413", finish_reason="length"), None),
+        (ModelReply("UNKNOWN"), None),
+    ],
+)
+def test_what_is_no_answer_has_a_reason_and_no_grade(reply, reason):
+    assert fault_of(reply) == reason

@@ -20,7 +20,7 @@ ALLOWED_PLACES = {
     "genai_prices": ("evals.price_list",),
     "hypothesis": ("compaction.contract.generators", "compaction.contract.machine"),
     "jinja2": ("reports.",),
-    "numpy": ("evals.stats", "evals.oracle"),
+    "numpy": ("evals.stats", "evals.oracle", "evals.agreement"),
     "openai": ("compaction.llm",),
     "pandas": ("reports.",),
     "pydantic": ("compaction.", "evals."),
@@ -97,7 +97,7 @@ def points_up(found: Import) -> bool:
     if is_in(found.importer, "evals") and not is_in(found.importer, "evals.commands"):
         return is_in(found.imported, "reports")
     if is_in(found.importer, "reports"):
-        places = ("evals.results", "evals.stats")
+        places = ("evals.results", "evals.stats", "evals.agreement")
         allowed = found.imported == "evals" or any(is_in(found.imported, each) for each in places)
         return is_in(found.imported, "compaction") or (
             is_in(found.imported, "evals") and not allowed

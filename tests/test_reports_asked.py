@@ -1,5 +1,6 @@
 """The table of what a model still answers, and unrecorded cells beside failed ones."""
 
+from evals.results import RunFolder
 from reports import tables
 from reports.asked import HEADS, asked
 from reports.faults import failures, unrecorded
@@ -44,12 +45,94 @@ def test_fractions_are_means_over_transcripts(tmp_path):
         "Effect retained, %": "50.0",
         "Next requests": "–",
         "Same tool, %": "–",
+        "Same tool beyond A/A, points": "–",
         "Same call, %": "–",
+        "Same call A/A, %": "–",
         "Same call beyond A/A, points": "–",
     }
     assert "small-model" in found.notes[0]
     assert "say nothing about other models" in found.notes[0]
     assert "2 questions" in found.notes[2]
+
+
+def test_next_calls_stand_beside_what_the_model_repeats_itself(tmp_path):
+    acted = {
+        "action_model": "small-model",
+        "actions_asked": 3,
+        "action_tool_fraction": 1.0,
+        "action_tool_beyond_aa": 0.25,
+        "action_call_aa_fraction": 0.75,
+    }
+    run = run_of(
+        tmp_path,
+        row(
+            "a", "plain", saving=0.5, action_call_fraction=0.5, action_call_beyond_aa=-0.25, **acted
+        ),
+        row(
+            "b", "plain", saving=0.5, action_call_fraction=1.0, action_call_beyond_aa=0.25, **acted
+        ),
+    )
+
+    (line,) = asked(run).rows
+
+    assert line[7:] == ("6", "100.0", "+25.0", "75.0", "75.0", "0.0")
+    assert "does not repeat itself is not put down to a view" in asked(run).notes[1]
+
+
+def test_answers_that_are_none_are_named_with_their_reason(tmp_path):
+    cells = [
+        row("a", "plain", saving=0.5, probe_right_fraction=0.5, probe_fault="x", **ASKED),
+        row("a", "xun", saving=0.5, probe_fault="x", **{**ASKED, "probes_counted": 0}),
+    ]
+    run = run_of(tmp_path, *cells)
+    faults = ["port uncompacted: the model refused", "ticket over the view: the answer is empty"]
+    RunFolder(run.path).write_sidecar(cells[0].cell_id, {"probe_faults": faults})
+    RunFolder(run.path).write_sidecar(cells[1].cell_id, {"probe_faults": faults[:1]})
+
+    notes = " ".join(asked(run).notes)
+
+    assert "no scores: the answer is empty (1), the model refused (1)." in notes
+
+
+def test_the_judge_is_held_against_the_grader_over_all_answers_once(tmp_path):
+    cells = [
+        row("a", label, saving=0.5, probe_right_fraction=0.5, **ASKED) for label in ("plain", "xun")
+    ]
+    run = run_of(tmp_path, *cells)
+    # Uncompacted answers stand in every cell of a transcript: 2 x right, 1 x wrong in both, once.
+    common = [
+        ["f", "uncompacted", True, True],
+        ["g", "uncompacted", True, True],
+        ["h", "uncompacted", False, False],
+    ]
+    RunFolder(run.path).write_sidecar(
+        cells[0].cell_id, {"judged": [*common, ["f", "over the view", True, False]]}
+    )
+    RunFolder(run.path).write_sidecar(cells[1].cell_id, {"judged": common})
+
+    # Of 4 pairs 3 agree; by chance 3/4 x 2/4 + 1/4 x 2/4 = 1/2: kappa 0.5.
+    assert "kappa 0.50 over 4 answers; below 0.80" in " ".join(asked(run).notes)
+
+
+def test_verdicts_of_an_unproven_judge_are_named(tmp_path):
+    cell = row("a", "plain", saving=0.5, probe_right_fraction=0.5, **ASKED)
+    run = run_of(tmp_path, cell)
+    RunFolder(run.path).write_sidecar(cell.cell_id, {"probes": [{"by": ["judge", "exact"]}]})
+
+    assert "1 answer graded by a judge whose agreement" in " ".join(asked(run).notes)
+
+
+def test_replicates_split_the_variance(tmp_path):
+    spread = {
+        "probe_replicates": 5,
+        "probe_variance_questions": 0.15,
+        "probe_variance_answers": 0.05,
+    }
+    run = run_of(
+        tmp_path, row("a", "plain", saving=0.5, probe_right_fraction=0.5, **ASKED, **spread)
+    )
+
+    assert "5 replicates: 0.150 between questions, 0.050 between answers" in asked(run).notes[-1]
 
 
 def test_every_report_has_the_table_and_escapes_it(tmp_path):
