@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from evals.stats import MIN_CLUSTERS
+from reports.columns import lost_of
 from reports.dominance import Pair, beaten_by, beats_all_as_thrifty
 from reports.frames import Run, estimate_of
 from reports.intervals import Estimate
@@ -72,10 +73,10 @@ def _recommendation(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
     reach, difference = estimate_of(line, "compared_reach"), estimate_of(line, "reach_difference")
     text = (
         f"{clean(line['label'])} keeps the most among the settings that beat truncation: it saves "
-        f"{percent(line['shown_saving'])} % of the input tokens and reaches "
+        f"{percent(line['shown_saving'])} % of the input tokens{_per_transcript(line)}, reaches "
         f"{percent(reach.mean)} % of the needs{_interval(reach)}, {points(difference.mean)} points "
-        f"against truncation at the same saving{_interval(difference)}; "
-        f"n = {plural(reach.n, 'transcript')}"
+        f"against truncation at the same saving{_interval(difference)}, and loses {lost_of(line)} "
+        f"needs; n = {plural(reach.n, 'transcript')}"
     )
     rows = run.rows[run.rows["provenance"] == provenance]
     with_needs, n = rows.loc[rows["needs"] > 0, "key"].nunique(), rows["key"].nunique()
@@ -90,6 +91,15 @@ def _recommendation(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
         return f"{text}."
     sessions = plural(reach.n_clusters, "session")
     return f"{text}. That is {sessions}: too few for a claim about other conversations."
+
+
+def _per_transcript(line: Mapping[str, Any]) -> str:
+    """Say what an interval is about: a mean of transcripts, where the saving is of their sum."""
+    found = estimate_of(line, "compared_saving")
+    if found.low is None or found.high is None:
+        return ""
+    ends = f"{percent(found.low)} to {percent(found.high)}"
+    return f" (on average {percent(found.mean)} % per transcript, 95 % interval {ends})"
 
 
 def _interval(found: Estimate) -> str:

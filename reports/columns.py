@@ -158,13 +158,18 @@ def _facts(line: Mapping[str, Any]) -> Cell:
     return _mean(line, "facts_kept_fraction")
 
 
-def _lost(line: Mapping[str, Any]) -> Cell:
-    if not line["needs"]:
-        return Cell(MISSING)
+def lost_of(line: Mapping[str, Any]) -> str:
+    """Write how many of the needs are lost, over the transcripts on which a setting engaged."""
     text = f"{count(line['lost'])} of {count(line['needs'])}"
     if line["undeclared"]:
         text += f", {count(line['undeclared'])} not declared"
-    return Cell(text, line["lost"] + line["undeclared"])
+    return text
+
+
+def _lost(line: Mapping[str, Any]) -> Cell:
+    return (
+        Cell(lost_of(line), line["lost"] + line["undeclared"]) if line["needs"] else Cell(MISSING)
+    )
 
 
 def _quotes(line: Mapping[str, Any]) -> Cell:

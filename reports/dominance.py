@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from reports.frames import Run, saving_of
+from reports.aggregates import saving_of
+from reports.frames import Run
 
 SIMILAR_SAVING: Final = 0.05
 """Settings whose savings differ by less save about as much."""

@@ -13,7 +13,8 @@ from typing import Any, Final
 import pandas as pd
 
 from evals.results import ROW_VERSION, Row, RunFolder
-from reports.intervals import Estimate, estimate
+from reports.aggregates import aggregated, by_transcript, counts
+from reports.intervals import Estimate
 from reports.matched import TRUNCATE, curves, matched
 from reports.wording import natural
 
@@ -21,89 +22,6 @@ KEY_SEPARATOR: Final = "\x1f"
 """Between name and digest of a transcript; pandas drops a NUL."""
 PROVENANCES: Final = ("recorded", "authored", "generated")
 """In the order of a report; real conversations first."""
-FIDELITY: Final = ("reach", "facts_kept_fraction", "quote_kept_fraction")
-JUDGED: Final = (
-    *FIDELITY,
-    "compared_reach",
-    "matched_reach",
-    "reach_difference",
-    "needs",
-    "lost",
-    "undeclared",
-    "mentioned",
-    "facts_removed",
-    "regret",
-    "constraints_kept_fraction",
-    "obligations_kept_fraction",
-    "files_lost_fraction",
-    "files_stale_fraction",
-    "unsupported_fraction",
-)
-"""What says something of a setting only on transcripts where it saved something."""
-DOLLARS: Final = (
-    "cost_before_usd",
-    "cost_after_usd",
-    "saved_usd",
-    "net_saved_usd_p50",
-    "net_saved_usd_p100",
-    "own_calls_usd",
-)
-"""Missing where a transcript has no price."""
-SUMS: Final = (
-    "requests",
-    "input_tokens_before",
-    "input_tokens_after",
-    "needs",
-    "lost",
-    "undeclared",
-    "mentioned",
-    "facts_removed",
-    "quote_needs",
-    "compactions",
-    "compactions_failed",
-    "model_calls",
-    "violations",
-    "constraints",
-    "obligations",
-    "files",
-    "drifted_pairs",
-    "obligations_ticked",
-    "cache_breaks",
-    "rewritten_tokens",
-    *DOLLARS,
-)
-MEANS: Final = (
-    *FIDELITY,
-    *SUMS,
-    "saved_usd_fraction",
-    "cache_hit_fraction",
-    "cache_hit_fraction_before",
-    "oracle_reach",
-    "regret",
-    "dead_token_fraction",
-    "constraints_kept_fraction",
-    "obligations_kept_fraction",
-    "files_lost_fraction",
-    "files_stale_fraction",
-    "unsupported_fraction",
-    "saving_fraction",
-    "peak_tokens_before",
-    "peak_tokens_after",
-    "placebo_fraction",
-    "compared_reach",
-    "matched_reach",
-    "reach_difference",
-)
-ESTIMATES: Final = (
-    "saving_fraction",
-    "reach",
-    "facts_kept_fraction",
-    "compared_reach",
-    "reach_difference",
-    "saved_usd_fraction",
-    "regret",
-    "constraints_kept_fraction",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +32,8 @@ class Run:
     manifest: Mapping[str, Any]
     rows: pd.DataFrame
     """A row per cell: the columns of `evals.results.Row`, and `key` (the transcript), `scored`;
-    `compared_reach`, `matched_reach` (of truncation at the same saving) and `reach_difference`, set
-    only where all three are known. Numbers are float, with NaN for None."""
+    `compared_reach`, `compared_saving`, `matched_reach` (of truncation at the same saving) and
+    `reach_difference`, set only where all are known. Numbers are float, with NaN for None."""
     n_stale: int
     """Rows of the folder that the manifest no longer names, or of an older layout: left out."""
 
@@ -135,7 +53,7 @@ class Run:
         What needs a setting to have engaged (`JUDGED`) is missing where it did not.
         """
         found = self._each.get((provenance, label))
-        return _by_transcript(self.rows.iloc[:0]).droplevel([0, 1]) if found is None else found
+        return by_transcript(self.rows.iloc[:0]).droplevel([0, 1]) if found is None else found
 
     def sidecar(self, cell_id: str) -> Mapping[str, Any]:
         return RunFolder(self.path).sidecar(cell_id) or {}
@@ -153,8 +71,8 @@ class Run:
             {
                 "provenance": provenance,
                 "label": label,
-                **_counts(group),
-                **_aggregated(self.each(provenance, str(label))),
+                **counts(group),
+                **aggregated(self.each(provenance, str(label))),
             }
             for provenance in self.provenances
             for label, group in self.rows[self.rows["provenance"] == provenance].groupby(
@@ -165,7 +83,7 @@ class Run:
 
     @cached_property
     def _each(self) -> dict[tuple[str, str], pd.DataFrame]:
-        grouped = _by_transcript(self.rows).groupby(level=[0, 1], sort=False)
+        grouped = by_transcript(self.rows).groupby(level=[0, 1], sort=False)
         return {
             (str(provenance), str(label)): group.droplevel([0, 1])
             for (provenance, label), group in grouped
@@ -214,87 +132,6 @@ def _frame(rows: list[Row]) -> pd.DataFrame:
     truncation = matched(frame, curves(frame)).where(frame["strategy"] != TRUNCATE)
     frame["matched_reach"] = truncation.where(frame["reach"].notna())
     frame["compared_reach"] = frame["reach"].where(truncation.notna())
+    frame["compared_saving"] = frame["saving_fraction"].where(frame["compared_reach"].notna())
     frame["reach_difference"] = frame["compared_reach"] - frame["matched_reach"]
     return frame
-
-
-def _by_transcript(rows: pd.DataFrame) -> pd.DataFrame:
-    """Average the replicates of each (provenance, label, key)."""
-    grouped = rows[rows["scored"]].groupby(["provenance", "label", "key"], sort=False)
-    each = grouped[list(MEANS)].mean()
-    each["cluster"], each["engaged"] = grouped["cluster"].first(), grouped["engaged"].all()
-    each["has_needs"] = each["reach"].notna()
-    for name in JUDGED:
-        each[name] = each[name].where(each["engaged"])
-    return each
-
-
-def _counts(group: pd.DataFrame) -> dict[str, Any]:
-    first = group.iloc[0]
-    return {
-        "strategy": first["strategy"],
-        "is_control": bool(first["is_control"]),
-        "total": group["key"].nunique(),
-        "errors": int((group["status"] == "error").sum()),
-    }
-
-
-def _aggregated(each: pd.DataFrame) -> dict[str, Any]:
-    """Aggregate one setting over its transcripts."""
-    line: dict[str, Any] = {
-        "scored": len(each),
-        "engaged": int(each["engaged"].sum()),
-        "with_needs": int(each["has_needs"].sum()),
-        "saving_ratio": saving_of(each),
-        "peak_max_tokens": each["peak_tokens_after"].max(),
-        "peak_mean_tokens": each["peak_tokens_after"].mean(),
-        "matched_reach": each["matched_reach"].mean(),
-        "quotes_kept": each["quote_kept_fraction"].mean(),
-        "quotes_n": int(each["quote_kept_fraction"].count()),
-    }
-    line |= {name: float(each[name].sum(min_count=name in DOLLARS)) for name in SUMS}
-    for name in ESTIMATES:
-        result = asdict(estimate(each[name], each["cluster"]))
-        line |= {f"{name}_{key}": value for key, value in result.items()}
-    return line | _shown(each)
-
-
-def _shown(each: pd.DataFrame) -> dict[str, Any]:
-    """Return saving and reach over one set of transcripts, the best there is to show."""
-    for name in ("compared_reach", "reach"):
-        of_name = each[each[name].notna()]
-        if len(of_name):
-            return {
-                "shown_saving": saving_of(of_name),
-                "shown_usd_saving": dollar_saving_of(of_name),
-                "shown_reach": of_name[name].mean(),
-                "shown_oracle": of_name["oracle_reach"].mean(),
-                "shown_n": len(of_name),
-                "is_compared": name == "compared_reach",
-            }
-    return {
-        "shown_saving": saving_of(each),
-        "shown_usd_saving": dollar_saving_of(each),
-        "shown_reach": None,
-        "shown_oracle": None,
-        "shown_n": 0,
-        "is_compared": False,
-    }
-
-
-def saving_of(each: pd.DataFrame) -> float | None:
-    """Return the saving over some transcripts together; None if no input was measured."""
-    before = each["input_tokens_before"].sum()
-    return float(1 - each["input_tokens_after"].sum() / before) if before else None
-
-
-def dollar_saving_of(each: pd.DataFrame) -> float | None:
-    """Return the saving in dollars over some transcripts together, own calls included.
-
-    Returns:
-        None if a transcript has no price: a sum over the others would be of something else.
-    """
-    before, after = each["cost_before_usd"], each["cost_after_usd"]
-    if each.empty or before.isna().any() or after.isna().any() or not before.sum():
-        return None
-    return float(1 - after.sum() / before.sum())

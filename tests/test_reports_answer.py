@@ -37,6 +37,7 @@ def test_the_best_of_those_that_beat_truncation_is_named(tmp_path):
     assert "xun(k=2) keeps the most" in text
     assert "saves 20.0 %" in text
     assert "reaches 80.0 % of the needs, +5.0 points against truncation" in text
+    assert "loses 5 of 30 needs" in text
     assert "n = 2 transcripts" in text
 
 
@@ -50,7 +51,8 @@ def test_few_sessions_are_said_to_be_too_few(tmp_path):
 def test_ten_sessions_have_intervals_and_no_warning(tmp_path):
     text = answer_of(tmp_path, many(10, 0.8))
 
-    assert "(95 % interval" in text
+    assert "saves 50.0 % of the input tokens (on average 50.0 % per transcript, 95 %" in text
+    assert "of the needs (95 % interval" in text
     assert "too few" not in text
 
 
