@@ -37,9 +37,12 @@ class Stage:
         self._pass: Pass | None = None
         self._input: Entries = ()
         self._output: Entries = ()
+        self._agreed = 0
+        """Leading entries in which the latest input and output are known to agree."""
 
     def run(self, view: View, context: Context) -> View:
-        change = Change.between(self._input, view.entries)
+        is_continued = view.extends(self._output)
+        change = Change.between(self._input, view.entries, self._agreed if is_continued else 0)
         self._input = view.entries
         if self._resumable is None:
             start = self.tier.settled(View(view.entries[: change.same])) if change.same else 0
@@ -49,7 +52,10 @@ class Stage:
         if self._pass is None:
             self._pass = self._resumable.resume(context)
         followed = self._pass.follow(change)
-        return View(tuple(self._pass.output), (*view.events, *followed.events))
+        before, self._output = self._output, tuple(self._pass.output)
+        self._agreed = min(followed.same, len(before)) if is_continued else 0
+        events = (*view.events, *followed.events)
+        return View.made_of(before, followed.same, self._output, events)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +170,7 @@ class PipelineCompactor:
                 _measured(event, why, before.tokens, situation.tokens)
                 for event in after.events[made:]
             )
-            measured = View(after.entries, view.events + events)
+            measured = after.telling(view.events + events)
             situation = replace(situation, view=measured)
         return situation.view
 

@@ -6,7 +6,7 @@ afterwards. Deciding what to shrink is not here (`tiers`), nor is counting (`tok
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -215,8 +215,10 @@ class View:
 
     entries: Entries
     events: "tuple[CompactionEvent, ...]" = field(default=(), compare=False)
-    _start: Entries | None = field(default=None, init=False, compare=False, repr=False)
-    """The entries that others were appended to, if that is how this view was made."""
+    _base: Entries = field(default=(), init=False, compare=False, repr=False)
+    """Entries of an earlier view, if this one was made of it."""
+    _same: int = field(default=0, init=False, compare=False, repr=False)
+    """So many leading entries are those of `_base`."""
 
     @classmethod
     def of(cls, history: History) -> "View":
@@ -230,21 +232,39 @@ class View:
         return tuple(entry.message for entry in self.entries)
 
     def appended(self, entries: Entries, *events: "CompactionEvent") -> "View":
-        """Return this view followed by `entries`; it remembers what it begins with."""
-        view = View(self.entries + entries, self.events + events)
-        object.__setattr__(view, "_start", self.entries)
+        """Return this view followed by `entries`."""
+        appended = self.entries + entries
+        return View.made_of(self.entries, len(self.entries), appended, self.events + events)
+
+    @classmethod
+    def made_of(
+        cls,
+        base: Entries,
+        same: int,
+        entries: Entries,
+        events: "tuple[CompactionEvent, ...]" = (),
+    ) -> "View":
+        """Return a view whose first `same` entries are those of `base`, and that remembers it."""
+        view = cls(entries, events)
+        object.__setattr__(view, "_base", base)
+        object.__setattr__(view, "_same", same)
         return view
 
-    def same_as(self, before: Entries) -> int:
-        """Return how many leading entries equal those of a view before, origins included.
+    def same_as(self, before: "View") -> int:
+        """Return how many leading entries equal those of another view, origins included.
 
-        Costs nothing if this view was made by appending to that one.
+        Costs what may differ, if this view was made of that one or both of the same.
         """
-        return len(before) if self.extends(before) else equal_prefix(before, self.entries)
+        known = 0
+        if self._base is before.entries:
+            known = self._same
+        elif self._base is before._base:
+            known = min(self._same, before._same)
+        return known + equal_prefix(before.entries[known:], self.entries[known:])
 
     def extends(self, before: Entries) -> bool:
         """Whether this view was made by appending to those very entries."""
-        return self._start is before
+        return self._base is before and self._same == len(before)
 
     def replaced(self, updates: Mapping[int, Entry], *events: "CompactionEvent") -> "View":
         """Return a view with the entries at some positions exchanged."""
@@ -254,7 +274,11 @@ class View:
         return View(tuple(entries), self.events + events)
 
     def with_events(self, *events: "CompactionEvent") -> "View":
-        return replace(self, events=self.events + events)
+        return self.telling(self.events + events)
+
+    def telling(self, events: "tuple[CompactionEvent, ...]") -> "View":
+        """Return the same entries with these events and no others."""
+        return View.made_of(self._base, self._same, self.entries, events)
 
     def unchanged_since(self, previous: "View") -> int:
         """Return the position of the first entry that differs from the previous view.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final, Protocol
 
-from compaction.history import Entries, Measure, View, equal_prefix, exchanged
+from compaction.history import Entries, Measure, View, exchanged
 from compaction.image_tokens import image_tokens
 from compaction.messages import Json, Message, Part, canonical_json
 from compaction.vocabulary import count_text_tokens, load_encoding
@@ -134,24 +134,23 @@ class RunningTotal:
 
     def __init__(self, measure: Measure) -> None:
         self._measure = measure
-        self._entries: Entries = ()
+        self._view = View(())
         self._total = 0
 
     def total(self, entries: Entries, *, unchanged: int | None = None) -> int:
         """Return the size of a view; `unchanged` leading entries, if the caller knows that."""
-        if entries is self._entries:
-            return self._total
-        same = equal_prefix(self._entries, entries) if unchanged is None else unchanged
-        gone, come = exchanged(self._entries, entries, same)
-        count = self._measure.count
-        self._total += sum(count(entry.message) for entry in come)
-        self._total -= sum(count(entry.message) for entry in gone)
-        self._entries = entries
-        return self._total
+        return self.of(View(entries), unchanged=unchanged)
 
-    def of(self, view: View) -> int:
-        """Return the size of a view, which may have been made by appending to the last one."""
-        return self.total(view.entries, unchanged=view.same_as(self._entries))
+    def of(self, view: View, *, unchanged: int | None = None) -> int:
+        """Do the same for a view that may know of what it was made."""
+        if view.entries is not self._view.entries:
+            same = view.same_as(self._view) if unchanged is None else unchanged
+            gone, come = exchanged(self._view.entries, view.entries, same)
+            count = self._measure.count
+            self._total += sum(count(entry.message) for entry in come)
+            self._total -= sum(count(entry.message) for entry in gone)
+            self._view = view
+        return self._total
 
 
 def total_of(measure: Measure, messages: Iterable[Message]) -> int:

@@ -4,11 +4,12 @@ A message that changed anywhere is not matched at all, although a provider that 
 still read its beginning. Work per request is near-constant in what changed since the last one.
 """
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from compaction.history import Entries
@@ -64,6 +65,9 @@ class _Mark(NamedTuple):
     """Of the messages before it."""
     is_stored: bool
     """Whether the cache has an entry that ends here."""
+
+
+_position: Final = attrgetter("position")
 
 
 @dataclass(slots=True, eq=False)
@@ -177,7 +181,7 @@ class PromptCache:
         """Return the marks of the common beginning, with one at its end."""
         marks = line.marks
         if marks[-1].position > common:
-            marks = marks[: bisect_right(marks, common, key=lambda mark: mark.position)]
+            marks = marks[: bisect_right(marks, common, key=_position)]
         if not is_alive:
             marks = [mark._replace(is_stored=False) for mark in marks]
         self._extend(marks, entries, common, is_stored=False)
@@ -195,7 +199,6 @@ class PromptCache:
 
         What they have from before they left another line, that one has too.
         """
-        known = {mark.position: at for at, mark in enumerate(marks)}
         for other in (self._open, *self._earlier):
             if other is line or not self._is_alive(other, time):
                 continue
@@ -204,11 +207,9 @@ class PromptCache:
                     break
                 if mark.position > other.shared or not mark.is_stored:
                     continue
-                if mark.position in known:
-                    marks[known[mark.position]] = mark
-                else:
-                    insort(marks, mark)
-                    known = {each.position: at for at, each in enumerate(marks)}
+                at = bisect_left(marks, mark.position, key=_position)
+                is_known = at < len(marks) and marks[at].position == mark.position
+                marks[at : at + is_known] = [mark]
 
     def _extend(
         self, marks: list[_Mark], entries: Entries, position: int, *, is_stored: bool
@@ -254,7 +255,7 @@ class PromptCache:
         return self._mark_at(instructions, marks, entries) if instructions <= common else None
 
     def _mark_at(self, position: int, marks: list[_Mark], entries: Entries) -> _Mark:
-        before = marks[bisect_right(marks, position, key=lambda mark: mark.position) - 1]
+        before = marks[bisect_right(marks, position, key=_position) - 1]
         nearer = [before]
         self._extend(nearer, entries, position, is_stored=False)
         return nearer[-1]

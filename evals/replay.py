@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from compaction.errors import CompactionError, ModelError, StrategyError
-from compaction.history import Entries, History, View, equal_prefix
+from compaction.history import Entries, History, View
 from compaction.llm import ChatModel, ModelCall, ModelReply, Usage, drive
 from compaction.store import MemoryStore
 from compaction.strategy import Compactor, Context, Request, Strategy
@@ -138,13 +138,11 @@ def _replay_segment(
             sent = pair.ask(history, asked)
         except Exception as error:
             raise _failure(request, error) from error
-        before = view.entries
-        unchanged = len(before) if sent.grew else equal_prefix(before, sent.view.entries)
-        view = sent.view
+        before, view, unchanged = view.entries, sent.view, sent.unchanged
         if unchanged and not view.extends(before):
             # Equal entries may be other objects; observers tell entries apart by identity.
             view = View(before[:unchanged] + view.entries[unchanged:], view.events)
-        counted = running.total(view.entries, unchanged=unchanged) + prepared.fixed_tokens
+        counted = running.of(view, unchanged=unchanged) + prepared.fixed_tokens
         tokens = segment.calibration.size(counted)
         yield Step(
             request,
@@ -169,6 +167,7 @@ class _Sent(NamedTuple):
 
     view: View
     twin: View
+    unchanged: int
     calls: tuple[tuple[ModelCall, ModelReply], ...]
     grew: bool
 
@@ -182,33 +181,31 @@ class _Pair:
         self.first, self._second = (
             strategy.start(replace(context, store=MemoryStore())) for _ in range(2)
         )
-        self._sent: _Sent | None = None
+        self._view = self._twin = View(())
         self._seen = 0
 
     def ask(self, history: History, request: Request) -> _Sent:
+        before, twin_before, seen = self._view, self._twin, self._seen
         view = drive(self.first.steps(history, request), self._models[0])
         twin = drive(self._second.steps(history, request), self._models[1])
+        self._view, self._twin, self._seen = view, twin, len(history)
         calls = self._models[0].take_answered()
-        before, self._seen = self._seen, len(history)
-        said = history.entries(before)
-        grew = (
-            self._sent is not None
-            and not (view.events or calls)
-            and _is_followed_by(self._sent.view, said, view)
-            and _is_followed_by(self._sent.twin, said, twin)
-        )
-        self._sent = _Sent(view, twin, calls, grew)
-        return self._sent
+        unchanged = view.same_as(before)
+        grew = bool(seen and not view.events and not calls and unchanged == len(before))
+        if grew:
+            said = history.entries(seen)
+            grew = view.entries[unchanged:] == said and _is_followed(twin_before, said, twin)
+        return _Sent(view, twin, unchanged, calls, grew)
 
     def record_usage(self, usage: Usage) -> None:
         self.first.record_usage(usage)
         self._second.record_usage(usage)
 
 
-def _is_followed_by(before: View, said: Entries, after: View) -> bool:
+def _is_followed(before: View, said: Entries, after: View) -> bool:
     """Whether a view is the one before and what was said since."""
     same = len(before)
-    return after.same_as(before.entries) == same and after.entries[same:] == said
+    return after.same_as(before) == same and after.entries[same:] == said
 
 
 def _failure(request: PreparedRequest, error: Exception) -> StrategyError:

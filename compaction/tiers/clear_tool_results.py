@@ -12,6 +12,7 @@ from compaction.tiers.results import (
     handle_for,
     is_error,
     original_text,
+    rewritten,
     with_cleared_arguments,
 )
 
@@ -136,7 +137,7 @@ class ClearToolResults:
             handle = handle_for(entry.message, occurrence, original, literal=self.literal_handles)
         elif handle is not None and not self.recoverable:
             text += self.handle_note
-        message = entry.message.with_text(text.replace("{handle}", handle or ""))
+        message = rewritten(entry.message, text.replace("{handle}", handle or ""))
         return Entry(message, Origin("edited", entry.origin.spans, self.name, handle))
 
 

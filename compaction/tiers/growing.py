@@ -25,8 +25,9 @@ class Change(NamedTuple):
     """What follows them now, in place of all that did."""
 
     @classmethod
-    def between(cls, before: Entries, after: Entries) -> "Change":
-        same = equal_prefix(before, after)
+    def between(cls, before: Entries, after: Entries, known: int = 0) -> "Change":
+        """Compare two sequences, of which `known` leading entries are known to be equal."""
+        same = known + equal_prefix(before[known:], after[known:])
         return cls(same, after[same:])
 
 
@@ -110,12 +111,13 @@ class ResultIndex:
 
     def follow(self, change: Change) -> None:
         """Take in what was added in place of all from `change.same` on."""
-        for position in range(len(self.entries) - 1, change.same - 1, -1):
+        before = self.entries[change.same :]
+        alike = change.same + _alike(before, change.added)
+        for position in range(len(self.entries) - 1, alike - 1, -1):
             self._forget(position, self.entries[position].message)
-        del self.entries[change.same :]
-        for position, entry in enumerate(change.added, change.same):
-            self._learn(position, entry.message)
-        self.entries += change.added
+        self.entries[change.same :] = change.added
+        for position in range(alike, len(self.entries)):
+            self._learn(position, self.entries[position].message)
 
     def results_before(self, position: int) -> int:
         """Return how many results stand before `position`."""
@@ -165,6 +167,20 @@ class ResultIndex:
             self._open[key].pop()
             if self._first_calls.get(key) == position:
                 del self._first_calls[key]
+
+
+def _alike(before: Sequence[Entry], after: Sequence[Entry]) -> int:
+    """Return how many leading entries an index learns the same of, such as results cut short."""
+    for at, (one, other) in enumerate(zip(before, after, strict=False)):
+        old, new = one.message, other.message
+        if old is not new and (
+            old.role != new.role
+            or old.tool_call_id != new.tool_call_id
+            or old.name != new.name
+            or old.tool_calls != new.tool_calls
+        ):
+            return at
+    return min(len(before), len(after))
 
 
 class MessagesOf(Sequence[Message]):

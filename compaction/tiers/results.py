@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from compaction.messages import Message, canonical_json
@@ -22,6 +23,12 @@ def original_text(message: Message) -> str:
     if all(part.kind in ("text", "refusal") for part in parts):
         return message.text
     return canonical_json([part.to_openai() for part in parts])
+
+
+@lru_cache(maxsize=16_384)
+def rewritten(message: Message, text: str) -> Message:
+    """Return a message with other text: one object for all settings, hashed and counted once."""
+    return message.with_text(text)
 
 
 def handle_for(message: Message, occurrence: int, text: str, *, literal: bool) -> str:

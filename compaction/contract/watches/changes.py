@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from compaction.contract.faults import Violation, violation
 from compaction.contract.standing import Standing
 from compaction.contract.watches.watch import Evidence
-from compaction.history import Entries, common_prefix
+from compaction.history import View, common_prefix
 
 
 class SizeWatch:
@@ -69,7 +69,7 @@ class TwinWatch:
     """Compares with the view of a second compactor, from the first entry on that may differ."""
 
     def __init__(self) -> None:
-        self._twin: Entries = ()
+        self._twin = View(())
         self._agreed = 0
         """Leading entries in which the view and its twin were equal at the request before."""
 
@@ -80,9 +80,8 @@ class TwinWatch:
         if twin is None or not evidence.promises.deterministic:
             self._agreed = 0
             return
-        twin_same = common_prefix(self._twin, twin.entries)
-        self._twin = twin.entries
-        start = min(standing.same, twin_same, self._agreed)
+        start = min(standing.same, twin.same_as(self._twin), self._agreed)
+        self._twin = twin
         equal = start + common_prefix(view.entries[start:], twin.entries[start:])
         self._agreed = equal
         if equal < max(len(view), len(twin)):
