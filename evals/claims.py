@@ -2,20 +2,28 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import chain
 
 from evals.numerals import CJK, CLOSE, OPEN, WORD, canonical_text
 from evals.occurrences import Form, Span, TextIndex, compile_form, index_text, occurrences
 from evals.stance import REACH_CHARS, Stance, denied_action, segment_at, stance_of
-from evals.subjects import Subjects, clause_at, code_kind, subjects_of
+from evals.subjects import (
+    Subjects,
+    clause_at,
+    code_kind,
+    pattern_of,
+    subjects_of,
+    without_numbered,
+)
 from evals.wording import (
     informative,
     is_stopword,
     language_of,
     names_in,
     stem,
+    tokens_of,
     with_translations,
 )
 
@@ -46,9 +54,11 @@ class Claim:
     """For each negated value what must not be done with it, if the evidence says so."""
     names: frozenset[str]
     """Paths and identifiers that the evidence puts beside its values."""
-    kinds: frozenset[str]
-    """Patterns of the values that are codes, such as `a-#` of C-10993."""
+    codes: frozenset[tuple[str, str]]
+    """Of the values that are codes the word before it and its pattern: `number`, `a-#`."""
     subjects: Subjects
+    verbatim: str
+    """The evidence, lower-case on one line; empty if it is hardly more than its values."""
     words: frozenset[str]
     """All words of the evidence, lower-case."""
     has_backslash: bool
@@ -92,11 +102,18 @@ def _keys(forms: tuple[Form, ...], evidence: TextIndex) -> tuple[str, ...]:
     if not spans:
         return ()
     start, end = spans[0]
-    before = informative(evidence.flat[max(0, start - 40) : start])
+    before = informative(without_numbered(evidence.flat[max(0, start - 40) : start]))
     after = informative(evidence.flat[end : end + 20])
     if before:
         return tuple(before[-3:] if re.match(f"[{CJK}]", before[-1]) else before[-1:])
     return tuple(after[:1])
+
+
+def code_at(span: Span, index: TextIndex) -> tuple[str, str] | None:
+    """Return the word before a code ("seat 14C") and the pattern of the code."""
+    pattern = pattern_of(index.flat[span.start : span.end])
+    before = informative(index.flat[max(0, span.start - 40) : span.start])
+    return (before[-1], pattern) if pattern and before else None
 
 
 def counted_after(index: TextIndex, end: int) -> str:
@@ -130,21 +147,16 @@ def _action(forms: tuple[Form, ...], evidence: TextIndex) -> frozenset[str]:
     return with_translations([action], action) if action else frozenset()
 
 
-def _heads(spans: Sequence[Span], evidence: TextIndex) -> frozenset[str]:
-    """Find the nouns that belong to a value's name: the "hook" of "pre-push hook" ties nothing."""
-    named = (span for span in spans if evidence.flat[span.start] != OPEN)
-    return frozenset(counted_after(evidence, span.end) for span in named)
-
-
 def _subjects(evidence: TextIndex, spans: Sequence[Span]) -> Subjects:
-    """Find whom the value is said of: named in its clause, else anywhere in the evidence."""
+    """Find whom the value is said of: named in its clause, and no sibling of the value."""
     if not spans:
         return subjects_of(evidence.canonical)
     blank = evidence.canonical
     for span in spans:
         blank = f"{blank[: span.start]}{' ' * (span.end - span.start)}{blank[span.end :]}"
-    near = subjects_of(clause_at(blank, spans[0].start))
-    return near if near.names or near.numbered else subjects_of(blank)
+    kinds = {code_kind(evidence.canonical[span.start : span.end]) for span in spans}
+    found = subjects_of(clause_at(blank, spans[0].start))
+    return replace(found, numbered=frozenset(n for n in found.numbered if n[0] not in kinds))
 
 
 def _without(text: str, spans: Sequence[Span]) -> str:
@@ -187,7 +199,7 @@ def compile_claim(
     return Claim(
         values=compiled,
         stances=tuple(_evidence_stance(forms, index) for forms in compiled),
-        context=(context - _heads(spans, index)) or context,
+        context=context,
         counted=tuple(_counted(forms, index) for forms in compiled),
         anchors=tuple(_anchors(forms, index) for forms in compiled),
         keys=tuple(_keys(forms, index) for forms in compiled),
@@ -199,8 +211,9 @@ def compile_claim(
         actions=tuple(_action(forms, index) for forms in compiled),
         # A path beside another path ties nothing: any listing of the two would do.
         names=frozenset() if is_exact else names_in(own),
-        kinds=frozenset(code_kind(form.needle) for form in needles) - {""},
+        codes=frozenset(filter(None, (code_at(span, index) for span in spans))),
         subjects=_subjects(index, spans),
+        verbatim=index.flat.strip() if len(tokens_of(own)) > 1 else "",
         words=frozenset(re.findall(r"[^\W_]+", index.flat)),
         has_backslash=any("\\" in form.needle for form in needles),
         superseding=tuple(

@@ -14,7 +14,6 @@ from typing import Final
 
 from evals.matching import Claim, Sighting, index_text, judge_message
 from evals.numerals import fold_digits
-from evals.subjects import names_of_numbered
 
 _TOKEN: Final = re.compile(r"\d+|[^\W\d_]+")
 _ESCAPE: Final = re.compile(r"\\[nrtbf\"/]")
@@ -64,9 +63,9 @@ class FactIndex:
         for keys in claim.keys:
             for key in keys:
                 self._by_key[key].add(fact_id)
-        if claim.kinds:
+        if claim.codes:
             # Another code of the fact's subject contradicts: the subject's name must stand there.
-            for name in (*claim.subjects.names, *names_of_numbered(claim.subjects)):
+            for name in claim.subjects.names:
                 self._by_key[name].add(fact_id)
         for values in (claim.values, *claim.superseding):
             forms = [[form.needle for form in forms] for forms in values]

@@ -14,12 +14,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Literal
 
-from evals.claims import DATE, NUMERAL, Claim, compile_claim, counted_after, stance_at
+from evals.claims import DATE, NUMERAL, Claim, code_at, compile_claim, counted_after, stance_at
 from evals.numerals import OPEN, WORD
 from evals.occurrences import Form, Span, TextIndex, holds_value, index_text
 from evals.stance import Stance, is_done, segment_at
-from evals.subjects import code_kind, codes_in, names_own
-from evals.ties import WINDOW_CHARS, Tie, is_of_other, is_tied, nearby, tie_of, windows_of
+from evals.subjects import codes_in, names_own, without_numbered
+from evals.ties import (
+    WINDOW_CHARS,
+    Tie,
+    is_of_other,
+    is_tied,
+    is_verbatim,
+    nearby,
+    tie_of,
+    windows_of,
+)
 from evals.wording import binding_text, informative
 
 __all__ = [
@@ -79,11 +88,12 @@ def _counts_other(claim: Claim, position: int, span: Span, index: TextIndex) -> 
 
 
 def _sighting(claim: Claim, window: list[Span], index: TextIndex) -> Sighting:
-    if any(_counts_other(claim, i, span, index) for i, span in enumerate(window)):
-        return "lost"
     tie = tie_of(window, index)
-    if tie is None or not is_tied(claim, window, tie, index):
-        return "lost"
+    if not is_verbatim(claim, window, index):
+        if any(_counts_other(claim, i, span, index) for i, span in enumerate(window)):
+            return "lost"
+        if not is_tied(claim, window, tie, index):
+            return "lost"
     if claim.is_open_task and any(_is_done(span, index) for span in window):
         return "revoked"
     stances = [stance_at(span, index) for span in window]
@@ -99,10 +109,10 @@ def _sighting(claim: Claim, window: list[Span], index: TextIndex) -> Sighting:
     return "revoked" if explicit.intersection(stances) else "contradicted"
 
 
-def _is_mentioned(claim: Claim, stances: list[Stance], tie: Tie) -> bool:
+def _is_mentioned(claim: Claim, stances: list[Stance], tie: Tie | None) -> bool:
     """Whether what must not be touched is only spoken of, without what is forbidden."""
     return any(
-        stance == "asserted" and action and not action.intersection(tie.terms)
+        stance == "asserted" and action and not action.intersection(tie.terms if tie else ())
         for stance, action in zip(stances, claim.actions, strict=True)
     )
 
@@ -136,13 +146,23 @@ def _drifts(claim: Claim, index: TextIndex) -> bool:
     return False
 
 
+_STATES = re.compile(r"[:=]|\b(?:is|are|was|of|to|at|ist|beträgt|auf)\b|[为是]")
+"""What makes a number without a unit the value of the word before it: "nights 6" is a count."""
+
+
 def _other_quantity(key_start: int, own: set[str], index: TextIndex) -> Span | None:
     """Find the quantity put beside a key word, if it is stated and not one of the fact's."""
     _, end = index.segment(segment_at(index.starts, key_start))
-    numeral = NUMERAL.search(index.flat, key_start, min(end, key_start + KEY_CHARS))
+    numeral = NUMERAL.search(
+        without_numbered(index.flat), key_start, min(end, key_start + KEY_CHARS)
+    )
     if numeral is None or numeral[0] in own:
         return None
-    if re.search("[,;]", index.flat[key_start : numeral.start()]):
+    between = index.flat[key_start : numeral.start()]
+    if re.search("[,;]", between):
+        return None
+    has_unit = any("|" in needle for needle in own)
+    if has_unit and "|" not in numeral[0] and not _STATES.search(between):
         return None
     if binding_text(*nearby(index, segment_at(index.starts, key_start), numeral.start())) is None:
         return None
@@ -154,12 +174,12 @@ def _other_quantity(key_start: int, own: set[str], index: TextIndex) -> Span | N
 
 def _has_other_code(claim: Claim, index: TextIndex) -> bool:
     """Whether the fact's subject has another code of the same pattern as the fact's own."""
-    if not claim.kinds:
+    if not claim.codes or not claim.subjects.names:
         return False
     for code in islice(codes_in(index.canonical), MAX_WINDOWS):
-        if code_kind(code[0]) not in claim.kinds or _is_own(claim, code[0]):
-            continue
         span = Span(*code.span())
+        if code_at(span, index) not in claim.codes or code[0].lower() in claim.verbatim:
+            continue
         segment, _ = nearby(index, segment_at(index.starts, span.start), span.start)
         if (
             names_own(claim.subjects, segment)
@@ -168,10 +188,6 @@ def _has_other_code(claim: Claim, index: TextIndex) -> bool:
         ):
             return True
     return False
-
-
-def _is_own(claim: Claim, code: str) -> bool:
-    return any(form.needle == code.lower() for forms in claim.values for form in forms)
 
 
 def _replacement(claim: Claim, window: list[Span], index: TextIndex) -> Sighting:

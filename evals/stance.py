@@ -33,7 +33,8 @@ def _continues(canonical: str, start: int, newline: re.Match[str]) -> bool:
     line, after = canonical[start : newline.start()], newline.end()
     if len(newline[0]) > 1 or len(line) > SEGMENT_CHARS or line.endswith((*".!?:;。！？{[],|>}",)):
         return False
-    if _NEW_LINE.match(canonical, after) or line.lstrip().startswith("#"):
+    is_row = line.lstrip().startswith(OPEN) and canonical.startswith(OPEN, after)
+    if is_row or _NEW_LINE.match(canonical, after) or line.lstrip().startswith("#"):
         return False
     following = canonical[after : after + 1]
     return len(line) - line.rfind("\n") > 40 or not following.isupper()
@@ -138,7 +139,8 @@ _ASIDE = re.compile(
 )
 _RESET_LEFT = re.compile(
     r"[)\]]|—|\b(?:but|however|instead(?! of)|then|because|since|so|while|which|sondern|aber|weil"
-    r"|da|and (?:use|run|set|keep))\b|但是?|而是|改用|应使用|因为|所以"
+    r"|da|and (?:use|run|set|keep)|without \w+(?: \w+)? (?:is|are|was|were|must|may|can))\b"
+    r"|但是?|而是|改用|应使用|因为|所以"
 )
 _RESET_RIGHT = re.compile(
     rf"\((?!(?:it|this|that|which|es|das)\b)[^\W\d]+ {_AUXILIARY} (?:not|never|nicht)\b|—"

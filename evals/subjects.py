@@ -12,10 +12,20 @@ from evals.numerals import CLOSE, OPEN
 from evals.wording import is_stopword, language_of
 
 _CODE = re.compile(
-    r"(?<![\w./\\-])(?=[\w-]*[0-9])(?=[0-9]*[A-Za-z_-])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*"
-    r"(?![\w/\\]|[.-]\w)"
+    rf"(?<![\w.:/\\{OPEN}-])(?=[\w-]*[0-9])(?=[0-9]*[A-Za-z_-])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*"
+    r"(?![\w/\\]|[.:-]\w)"
 )
-_NUMBERED = re.compile(rf"([^\W\d_]{{2,}})[ =#:]{{1,2}}(?:{OPEN}([0-9]+){CLOSE}|([A-Z])(?![\w']))")
+_NUMBERED_NOUNS = """
+    account attempt batch block build bus bug case chapter circuit customer flight floor gate hall
+    host invoice issue item job line lot machine node order page patient phase pump ramp request
+    room round route row sample section sensor server sprint stage station step store table task
+    team tenant ticket train unit user vehicle worker
+    auftrag bestellung filiale halle kunde lager maschine raum rechnung schritt seite station zeile
+"""
+_NUMBERED = re.compile(
+    rf"\b({'|'.join(_NUMBERED_NOUNS.split())})[ =#:]{{1,2}}{OPEN}([0-9]+){CLOSE}", re.IGNORECASE
+)
+_LETTERED = re.compile(r"([^\W\d_]{3,}) ([A-HJ-Z])(?![\w'])")
 _CAPITALISED = re.compile(r"(?<![\w.])[A-Z][a-z\u00df-\u00ff]+(?![\w(])")
 _FULL_NAME = re.compile(rf"{_CAPITALISED.pattern}(?: {_CAPITALISED.pattern})+")
 _CLAUSE_END = re.compile("[,;]")
@@ -35,10 +45,19 @@ class Subjects:
 
 
 def code_kind(token: str) -> str:
-    """Reduce a code to its pattern (`C-10993`: `a-#`); empty if the token is no code."""
-    if not _CODE.fullmatch(token):
-        return ""
-    return re.sub("(?<![a-z])[a-z](?![a-z])", "a", re.sub("[0-9]+", "#", token.lower()))
+    """Reduce a code to its pattern (`C-10993`: `c-#`); empty if the token is no code."""
+    return re.sub("[0-9]+", "#", token.lower()) if _CODE.fullmatch(token) else ""
+
+
+def pattern_of(token: str) -> str:
+    """Reduce a code further: codes of one series may differ in a letter (`14C`, `14D`: `#a`)."""
+    return re.sub("(?<![a-z])[a-z](?![a-z])", "a", code_kind(token))
+
+
+@lru_cache(maxsize=64)
+def without_numbered(text: str) -> str:
+    """Blank the numbers that name something ("order 5521"), at equal length."""
+    return _NUMBERED.sub(lambda found: " " * len(found[0]), text)
 
 
 def codes_in(text: str) -> Iterable[re.Match[str]]:
@@ -48,10 +67,10 @@ def codes_in(text: str) -> Iterable[re.Match[str]]:
 @lru_cache(maxsize=4096)
 def subjects_of(text: str) -> Subjects:
     """Find the subjects in canonical text."""
-    numbered = {(code_kind(code[0]), code[0].lower()) for code in _CODE.finditer(text)}
-    for found in _NUMBERED.finditer(text):
-        if not is_stopword(found[1]):
-            numbered.add((found[1].lower(), (found[2] or found[3]).lower()))
+    codes = (code[0] for code in _CODE.finditer(text) if re.search("[A-Za-z]", code[0]))
+    numbered = {(code_kind(code), code.lower()) for code in codes}
+    named = (*_NUMBERED.finditer(text), *_LETTERED.finditer(text))
+    numbered.update((f[1].lower(), f[2].lower()) for f in named if not is_stopword(f[1]))
     if language_of(text) == "de":
         return Subjects(frozenset(numbered), frozenset(), frozenset())
     inside = [
@@ -79,7 +98,9 @@ def clause_at(segment: str, offset: int) -> str:
     return segment[start : min((cut for cut in cuts if cut > offset), default=len(segment))]
 
 
-def speaks_of_other(own: Subjects, words: frozenset[str], segment: str, offset: int) -> bool:
+def speaks_of_other(
+    own: Subjects, words: frozenset[str], segment: str, offset: int, length: int
+) -> bool:
     """Whether what stands at an offset is said of something other than `own`.
 
     Args:
@@ -87,9 +108,11 @@ def speaks_of_other(own: Subjects, words: frozenset[str], segment: str, offset: 
         words: All words of the fact's evidence, lower-case: none of them names another subject.
         segment: Canonical text around the offset.
         offset: Where the value begins.
+        length: Of the value, which is no subject itself.
     """
     if not own.numbered and not own.names:
         return False
+    segment = segment[:offset] + "-" * length + segment[offset + length :]
     clause, whole = subjects_of(clause_at(segment, offset)), subjects_of(segment)
     for kind in {kind for kind, _ in own.numbered}:
         mine = {which for each, which in own.numbered if each == kind}
@@ -110,12 +133,6 @@ def speaks_of_other(own: Subjects, words: frozenset[str], segment: str, offset: 
     return any(not name & words for name in clause.full_names)
 
 
-def names_of_numbered(own: Subjects) -> set[str]:
-    """Return for each numbered subject a word that stands wherever it is named."""
-    return {which if "#" in kind else kind for kind, which in own.numbered}
-
-
 def names_own(own: Subjects, segment: str) -> bool:
-    """Whether a segment names the fact's subject."""
-    found = subjects_of(segment)
-    return bool(own.names & found.names or own.numbered & found.numbered)
+    """Whether a segment calls the fact's subject by name."""
+    return bool(own.names & subjects_of(segment).names)

@@ -96,6 +96,13 @@ def tie_of(window: list[Span], index: TextIndex) -> Tie | None:
     return Tie(own_text, _blank(own_text, window, index), _blank(tying, window, index))
 
 
+def is_verbatim(claim: Claim, window: list[Span], index: TextIndex) -> bool:
+    """Whether the values stand in the evidence itself, such as a row of numbers."""
+    reach = len(claim.verbatim)
+    start, end = max(0, min(window).start - reach), max(window).end + reach
+    return bool(claim.verbatim) and claim.verbatim in index.flat[start:end]
+
+
 def is_tied(claim: Claim, window: list[Span], tie: Tie | None, index: TextIndex) -> bool:
     """Whether something in the window, or what introduces it, ties the values to the fact."""
     if tie is None:
@@ -120,4 +127,4 @@ def _is_tied_by_words(claim: Claim, tie: Tie) -> bool:
 def is_of_other(claim: Claim, span: Span, index: TextIndex) -> bool:
     """Whether what stands at a span is said of another subject than the fact's."""
     segment, offset = nearby(index, segment_at(index.starts, span.start), span.start)
-    return speaks_of_other(claim.subjects, claim.words, segment, offset)
+    return speaks_of_other(claim.subjects, claim.words, segment, offset, span.end - span.start)

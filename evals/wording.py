@@ -20,7 +20,7 @@ _STOPWORDS_TEXT = """
     never no not now of off on once one only or our out over own please run runs set sets shall she
     should so some such than that the their them then there these they this those to too under until
     up us use used uses using very via want wants was we were what when where which while who why
-    will with would yes you your value values reference references note notes
+    instead per will with would yes you your value values reference references note notes
     der die das den dem des ein eine einen einem einer und oder aber ist sind war nicht mit auf
     von zu zum zur im am an bei für wird werden es sich als aus
 """
