@@ -37,6 +37,7 @@ SAVED_TITLES: Final[Mapping[Unit, str]] = {
     "tokens": "saved input, % of tokens",
     "usd": "saved, % of dollars",
 }
+MAX_STRATEGY_CHARS: Final = 40
 CHOSEN: Final = "chosen"
 """Parameter that a page sets to the name of the setting that was clicked."""
 _Y: Final = alt.Y("reach:Q", title="reach, % of needs", scale=_SCALE, axis=_AXIS)
@@ -73,7 +74,8 @@ def pareto(run: Run, provenance: str | None = None, *, unit: Unit = "tokens") ->
     strategies = marks[~marks["is_control"]]
     if strategies.empty:
         return None
-    look, x = _look(marks), _saved_axis(marks, unit)
+    look = _look(marks, strategy_colours(run, provenance))
+    x = _saved_axis(marks, unit)
     lines: list[alt.Chart | Layered] = [
         _line(
             front(strategies[~strategies["is_small"]]),
@@ -184,7 +186,7 @@ def _point(line: Mapping[str, Any], with_needs: int, unit: Unit) -> dict[str, An
     )
     return {
         "setting": clean(line["label"]),
-        "strategy": clean(line["strategy"], 40),
+        "strategy": clean(line["strategy"], MAX_STRATEGY_CHARS),
         "is_control": line["is_control"],
         "is_small": 2 * line["shown_n"] < with_needs,
         "saved": round(100 * line[_SAVING_OF[unit]], 2),
@@ -225,12 +227,17 @@ def _marked(data: pd.DataFrame, column: str, stroke: str, x: alt.X) -> Layered:
     return alt.layer(joins, dashes.encode(y=height))
 
 
-def _look(marks: pd.DataFrame) -> dict[str, Any]:
+def strategy_colours(run: Run, provenance: str) -> dict[str, str]:
+    """Return the colour of each strategy, the same in every chart of one provenance."""
+    settings = run.settings()
+    chosen = settings[(settings["provenance"] == provenance) & ~settings["is_control"]]
+    names = dict.fromkeys(clean(name, MAX_STRATEGY_CHARS) for name in ranked(chosen)["strategy"])
+    return dict(zip(names, cycle(OKABE_ITO), strict=False))
+
+
+def _look(marks: pd.DataFrame, colours: Mapping[str, str]) -> dict[str, Any]:
     """Return colour and shape by strategy, one legend for all layers; controls are grey."""
     names = list(dict.fromkeys(marks["strategy"]))
-    controls = set(marks.loc[marks["is_control"], "strategy"])
-    strategies = [name for name in names if name not in controls]
-    colours = dict(zip(strategies, cycle(OKABE_ITO), strict=False))
     legend = alt.Legend(orient="bottom", columns=3, title=None, labelLimit=240, symbolOpacity=1)
     colour = alt.Scale(domain=names, range=[colours.get(name, GREY) for name in names])
     shape = alt.Scale(domain=names, range=[SHAPES[at % len(SHAPES)] for at in range(len(names))])

@@ -23,7 +23,13 @@ KINDS: Final = {
 UNCOMPACTED: Final = "no compaction"
 MAX_SETTINGS: Final = 12
 MAX_TRANSCRIPTS: Final = 200
-BAR_PIXELS: Final = 24
+BAR_PIXELS: Final = 30
+_LABELS: Final = alt.Axis(
+    labelLimit=320,
+    labelExpr="split(replace(datum.label, '(', '\\n('), '\\n')",
+    labelBaseline="bottom",
+)
+"""A setting in two lines: its parameters below its strategy."""
 
 
 def breakdown(run: Run, provenance: str, labels: Sequence[str]) -> pd.DataFrame:
@@ -72,8 +78,8 @@ def cost_breakdown(data: pd.DataFrame) -> alt.Chart | None:
         alt.Chart(alt.InlineData(values=values))
         .mark_bar()
         .encode(
-            x=alt.X("usd:Q", title="USD", stack="zero"),
-            y=alt.Y("setting:N", title=None, sort=order, axis=alt.Axis(labelLimit=320)),
+            x=alt.X("usd:Q", title="USD", stack="zero", axis=alt.Axis(tickCount=5)),
+            y=alt.Y("setting:N", title=None, sort=order, axis=_LABELS),
             color=alt.Color(
                 "kind:N",
                 scale=alt.Scale(domain=present, range=[colours[name] for name in present]),

@@ -27,6 +27,7 @@ from reports.lost import HEADS, HOW_TO, LostNeeds, is_text_shown, lost_of
 from reports.matched import EXPLANATION, TRUNCATE
 from reports.page_charts import Chart, Drawn, charts_of
 from reports.self_checks import self_checks
+from reports.small_multiples import PIXELS
 from reports.story import CAVEATS, definitions, footer, headline, transcripts
 from reports.validity import HEADS as STATUS_HEADS
 from reports.validity import TITLE as VALIDITY_TITLE
@@ -71,7 +72,10 @@ class Section:
     columns: tuple[Column, ...]
     lines: tuple[SettingLine, ...]
     charts: tuple[Chart, ...]
+    names: tuple[str, ...]
+    """Settings of the table of transcripts, as charts name them."""
     labels: tuple[str, ...]
+    """The same, short."""
     transcripts: tuple[TranscriptLine, ...]
     lost: tuple[LostNeeds, ...]
 
@@ -87,7 +91,7 @@ def html(run: Run) -> str:
     )
     specs: dict[str, Any] = {}
     sections = [_section(run, block, specs) for block in blocks(run)]
-    own = environment.get_template("page.js.j2").render()
+    own = environment.get_template("page.js.j2").render(facet_pixels=PIXELS)
     scripts = [_bundle(), own] if specs else [own]
     return environment.get_template("page.html.j2").render(
         alarm=alarm(run),
@@ -107,7 +111,7 @@ def html(run: Run) -> str:
         headline=headline(run),
         how_to="" if is_text_shown(run) else HOW_TO,
         lost_heads=HEADS,
-        meanings=_meanings(run),
+        meanings=_meanings(run, sections),
         pieces=_BREAKS.split,
         script_hashes=" ".join(map(_hash, scripts)),
         scripts=scripts,
@@ -133,6 +137,7 @@ def _section(run: Run, block: Block, specs: dict[str, Any]) -> Section:
         tuple(column for column in block.columns if column.below is None),
         tuple(_stacked(block)),
         tuple(charts),
+        tuple(map(clean, labels)),
         shown,
         lines,
         lost_of(run, block.provenance),
@@ -181,11 +186,13 @@ def _cell(values: tuple[bool, float, float] | None, *, is_failed: bool) -> tuple
     return percent(reach, 0) if is_engaged else NOT_ENGAGED, percent(saved, 0)
 
 
-def _meanings(run: Run) -> dict[str, str]:
-    """Return the definition of each metric, for the heads of the table."""
+def _meanings(run: Run, sections: Sequence[Section]) -> dict[str, str]:
+    """Return the definition of the metric of each column."""
+    shown = {column.metric for section in sections for column in section.columns}
     return {
         metric["name"]: clean(metric["definition"], 2_000)
         for metric in run.manifest.get("metrics", ())
+        if metric["name"] in shown
     }
 
 

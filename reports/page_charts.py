@@ -6,7 +6,15 @@ from typing import Any, Final, Literal
 
 import altair as alt
 
-from reports.charts import Layered, front, oracle_line, pareto, pareto_points, truncation_line
+from reports.charts import (
+    Layered,
+    front,
+    oracle_line,
+    pareto,
+    pareto_points,
+    strategy_colours,
+    truncation_line,
+)
 from reports.cost_breakdown import MAX_SETTINGS, breakdown, cost_breakdown
 from reports.frames import Run
 from reports.heat_map import MAX_MAPS, grids, heat_map
@@ -77,7 +85,8 @@ def charts_of(run: Run, block: Block) -> Iterator[tuple[Chart, Drawn]]:
         if at < MAX_MAPS:
             title = f"Sweep of {grid.strategy}."
             yield Chart(f"sweep-{number}-{at + 1}", title, HEAT_CAPTION, "sweep"), heat_map(grid)
-    each = small_multiples(small_points(run, block.provenance))
+    colours = strategy_colours(run, block.provenance)
+    each = small_multiples(small_points(run, block.provenance), colours)
     if each is not None:
         title, caption = "Saving against reach, each transcript.", SMALL_MULTIPLES_CAPTION
         yield Chart(f"each-{number}", title, caption, "each", is_facet=True), each

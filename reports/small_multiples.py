@@ -1,18 +1,19 @@
 """Each transcript by itself: saving against reach in one small chart per transcript."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import altair as alt
 import pandas as pd
 
-from reports.charts import CHOSEN, GREY, OKABE_ITO, Layered, if_chosen
+from reports.charts import CHOSEN, GREY, MAX_STRATEGY_CHARS, Layered, if_chosen
 from reports.frames import KEY_SEPARATOR, Run
 from reports.matched import TRUNCATE
 from reports.wording import clean
 
 MAX_TRANSCRIPTS: Final = 12
 """Those with the most needs; the table of transcripts has all."""
-COLUMNS: Final = 3
+COLUMNS: Final = 4
 PIXELS: Final = 170
 MAX_NAME_CHARS: Final = 32
 
@@ -30,7 +31,7 @@ def small_points(run: Run, provenance: str) -> pd.DataFrame:
                 clean(key.partition(KEY_SEPARATOR)[0], MAX_NAME_CHARS) for key in rows["key"]
             ],
             "setting": [clean(label) for label in rows["label"]],
-            "strategy": [clean(name, 40) for name in rows["strategy"]],
+            "strategy": [clean(name, MAX_STRATEGY_CHARS) for name in rows["strategy"]],
             "is_truncation": rows["strategy"].eq(TRUNCATE).to_numpy(),
             "saved": (100 * rows["saving_fraction"]).round(1).to_numpy(),
             "reach": (100 * rows["reach"]).round(1).to_numpy(),
@@ -39,13 +40,18 @@ def small_points(run: Run, provenance: str) -> pd.DataFrame:
     return found.reset_index(drop=True)
 
 
-def small_multiples(points: pd.DataFrame) -> alt.FacetChart | None:
+def small_multiples(points: pd.DataFrame, colours: Mapping[str, str]) -> alt.FacetChart | None:
     """Draw a panel per transcript, settings as points and truncation as a line.
+
+    Args:
+        points: Of `small_points`.
+        colours: Strategy -> its colour.
 
     Returns:
         None for fewer than two transcripts: the large chart says it all.
     """
-    strategies = list(dict.fromkeys(points.loc[~points["is_truncation"], "strategy"]))
+    shown = set(points.loc[~points["is_truncation"], "strategy"])
+    strategies = [name for name in colours if name in shown]
     if points["transcript"].nunique() < 2 or not strategies:
         return None
     values: list[dict[str, Any]] = [
@@ -60,13 +66,12 @@ def small_multiples(points: pd.DataFrame) -> alt.FacetChart | None:
     line = base.transform_filter("datum.is_truncation").mark_line(
         aria=False, strokeDash=[4, 3], stroke=GREY
     )
-    colours = [OKABE_ITO[at % len(OKABE_ITO)] for at in range(len(strategies))]
     dots = base.transform_filter("!datum.is_truncation").mark_point(filled=True, size=45)
     dots = dots.encode(
         color=alt.Color(
             "strategy:N",
-            scale=alt.Scale(domain=strategies, range=colours),
-            legend=alt.Legend(orient="bottom", title=None, labelLimit=240),
+            scale=alt.Scale(domain=strategies, range=[colours[name] for name in strategies]),
+            legend=alt.Legend(orient="bottom", title=None, labelLimit=240, columns=4),
         ),
         opacity=if_chosen(),
         tooltip=[alt.Tooltip(f"{name}:N") for name in ("transcript", "setting", "saved", "reach")],

@@ -123,6 +123,8 @@ def footer(run: Run) -> tuple[tuple[str, str], ...]:
         ("Finished", clean(manifest.get("finished_at", ""))),
         ("Corpus digest", clean(manifest.get("corpus_digest", ""))),
         ("Counter", clean(manifest.get("measuring_counter", ""))),
+        ("Calibration", " ".join(_calibration(transcripts(run))) or "no transcript has usage"),
+        ("Prices", "; ".join(map(_price, manifest.get("prices", ())))),
         ("Summaries by", clean(manifest.get("model", ""))),
         ("Seed", clean(manifest.get("seed", ""))),
         ("Metrics version", clean(manifest.get("metrics_version", ""))),
@@ -131,6 +133,17 @@ def footer(run: Run) -> tuple[tuple[str, str], ...]:
         ("Files refused", count(_length(manifest, "refused"))),
         ("Files passed over", count(_length(manifest, "passed_over"))),
         ("Notes on files", count(_length(manifest, "noted"))),
+    )
+
+
+def _price(prices: Mapping[str, Any]) -> str:
+    """Write one price vector as a run names it, with its date and its source."""
+    usd = _mapping(prices.get("usd_per_million_tokens"))
+    parts = ", ".join(f"{clean(name, 20)} {clean(value, 20)}" for name, value in usd.items())
+    caching = clean(_mapping(prices.get("caching")).get("name", "no caching"))
+    return (
+        f"{clean(prices.get('model'))}, {clean(prices.get('source'))} of "
+        f"{clean(prices.get('as_of'))}, USD per million tokens: {parts}; {caching}"
     )
 
 

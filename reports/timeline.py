@@ -101,7 +101,7 @@ def draw(found: Timeline) -> Layered:
             y=alt.Y("first_message:Q", title="message", scale=alt.Scale(reverse=True, nice=False)),
             y2="end_message:Q",
             color=alt.Color("fate:N", scale=scale, legend=legend),
-            stroke=alt.Stroke("fate:N", scale=scale, legend=None),
+            stroke=alt.Stroke("fate:N", scale=scale, legend=legend),
         )
     )
     layers = [_crosses(found.crosses, "#FFFFFF", 4.5), _crosses(found.crosses, LOST, 2)]
