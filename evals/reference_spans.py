@@ -34,12 +34,13 @@ _VALUE: Final = re.compile(
     rb"""[ \t]{0,16}(?:
       (-?\d{1,3}(?:[,_]\d{3})+(?:\.\d+)?|-?\d{1,18}(?:\.\d{1,18})?(?:e[+-]?\d{1,3})?)
       (ms|[smhd]|[kKMGT]i?B?|B|%|px|r?em)?(?![\w%\x80-\xff]|[.:/,@+-]\w)
-    | \\?"([^"\\\n]{1,64})\\?" | \\?'([^'\\\n]{1,64})\\?')""",
+    | (?P<escape>\\?)(?P<quote>["'])((?:(?!(?P=quote))[^\\\n]){1,64})(?P=escape)(?P=quote))""",
     re.VERBOSE,
 )
 _KEY_REVERSED: Final = re.compile(
     rb"[ \t]{0,16}(?:[\"'`]\\?)?([A-Za-z0-9_][\w.-]{0,39})(?![\w.\-/\\$@])"
 )
+_TAG_VALUE: Final = re.compile(rb':\\{0,3}"')
 _ERROR_HINTS: Final = {
     "rror": ("rror:", "rror[E", "rror TS", "rror C", "Error [", "pm error"),
     "xception": ("xception:",),
@@ -102,10 +103,12 @@ def cut_urls(text: str, found: set[Reference]) -> str:
 
 
 def add_pairs(data: bytes, found: set[Reference]) -> None:
+    """Add the assignments; the tags of Go's struct fields (`json:"name"`) are none."""
+    tag_end = -9
     for shape in _PAIR_SHAPE.finditer(data.translate(_SHAPE)):
         start = shape.start()
         match = _VALUE.match(data, start + 1)
-        if match is None:
+        if match is None or start < tag_end:
             continue
         reversed_key = _KEY_REVERSED.match(data[max(0, start - 64) : start][::-1])
         if reversed_key is None:
@@ -113,8 +116,14 @@ def add_pairs(data: bytes, found: set[Reference]) -> None:
         key = reversed_key[1][::-1].lstrip(b"-.")
         if not key[:1].isalpha() and key[:1] != b"_":
             continue
-        number, unit, double, single = match.groups()
-        pair = _key_value(key, number, unit, double or single)
+        key_start = start - reversed_key.end(1)
+        if _TAG_VALUE.match(data, start) and (
+            data[key_start - 1 : key_start] == b"`" or key_start - tag_end == 1
+        ):
+            tag_end = match.end()
+            continue
+        number, unit, _, _, quoted = match.groups()
+        pair = _key_value(key, number, unit, quoted)
         if pair is not None:
             found.add(pair)
 

@@ -35,7 +35,7 @@ __all__ = [
     "occurs_in",
 ]
 
-EXTRACTOR_VERSION: Final = "2"
+EXTRACTOR_VERSION: Final = "3"
 """Part of every stored need: raise it when the same text would give other references."""
 
 MAX_CACHED_TOKENS: Final = 200_000

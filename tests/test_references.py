@@ -267,6 +267,25 @@ def test_numbers_dates_and_versions_are_no_references(text):
     assert extract_references(f"it is {text} now") == frozenset()
 
 
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ('Path string `json:"worktree_path,omitempty" yaml:"wt path"`', set()),
+        ('Port int `validate:"min=1,max=65535" json:"port,string"`', set()),
+        ('{"new": "ID int `json:\\"worktree id\\" db:\\"w id\\"`"}', set()),
+        ('Limit int `json:"limit"` // limit: 250', {"limit=250"}),
+        ('mode: `name:"blue lake"` or mode="very slow"', {"mode=very slow"}),
+        ('{title:"blue lake", port:8787}', {"title=blue lake", "port=8787"}),
+        ("set `port: 8787`, `mode='very slow'`", {"port=8787", "mode=very slow"}),
+        ('{"title": "the \\"blue\\" lake"}', set()),
+    ],
+)
+def test_tags_of_struct_fields_and_cut_texts_are_no_assignments(text, pairs):
+    found = {each.value for each in extract_references(text) if each.kind == "key_value"}
+
+    assert found == pairs
+
+
 def test_a_path_inside_a_url_is_not_a_path_too():
     assert {kind for kind, _ in extract_references("GET https://host.dev/src/app_main.py ok")} == {
         "url"
