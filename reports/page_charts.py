@@ -26,8 +26,11 @@ from reports.wording import clean, plural
 
 PARETO_CAPTION: Final = (
     "Each point is a setting, with the saved and reach of the table; further right and higher up "
-    "is better. Dash joined to a point: plain truncation at the same saving on the same "
-    "transcripts; a point below its dash loses more than truncation."
+    "is better."
+)
+MATCHED_CAPTION: Final = (
+    "Dash joined to a point: plain truncation at the same saving on the same transcripts; a point "
+    "below its dash loses more than truncation."
 )
 ORACLE_CAPTION: Final = (
     "Green dash: the most that keeping whole messages could reach with the same tokens."
@@ -136,6 +139,7 @@ def _pareto_caption(run: Run, provenance: str) -> str:
     filled = marks[~marks["is_control"] & ~marks["is_small"]]
     parts = (
         (PARETO_CAPTION, True),
+        (MATCHED_CAPTION, marks["matched"].notna().any()),
         (FRONT_CAPTION, len(front(filled)) > 1),
         (SMALL_CAPTION, marks["is_small"].any()),
         (TRUNCATION_CAPTION, len(truncation_line(run, provenance)) > 0),

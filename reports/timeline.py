@@ -34,6 +34,8 @@ MAX_BANDS: Final = 360
 MAX_AREAS: Final = 2_500
 """A page has to stay small: above this, bands and crosses stand for more."""
 MAX_CROSSES: Final = 400
+CROSS_PIXELS: Final = 12
+"""Room of a cross, both ways."""
 HEIGHT_PIXELS: Final = 360
 
 
@@ -75,11 +77,7 @@ def timeline_of(sidecar: Mapping[str, Any]) -> Timeline | None:
         band *= 2
     if not found:
         return None
-    crosses, grain = lost_needs(sidecar), 1
-    while len(crosses) > MAX_CROSSES:
-        grain *= 2
-        crosses = _thinned(crosses, grain)
-    return Timeline(found, tuple(crosses), band)
+    return Timeline(found, _apart(lost_needs(sidecar), _n_messages(sidecar)), band)
 
 
 def draw(found: Timeline) -> Layered:
@@ -94,7 +92,7 @@ def draw(found: Timeline) -> Layered:
     legend = alt.Legend(orient="bottom", title=None, values=present, columns=4)
     areas = (
         alt.Chart(alt.InlineData(values=values))
-        .mark_rect(strokeWidth=0.5)
+        .mark_rect(strokeWidth=0.5, opacity=1)
         .encode(
             x=alt.X("first_request:Q", title="request", scale=alt.Scale(nice=False, zero=False)),
             x2="end_request:Q",
@@ -126,14 +124,20 @@ def lost_needs(sidecar: Mapping[str, Any]) -> list[Cross]:
     return [Cross(request, message, lost[request, message]) for request, message in sorted(lost)]
 
 
-def _thinned(crosses: Sequence[Cross], grain: int) -> list[Cross]:
-    """Join crosses that are within so many requests and messages of each other."""
-    joined: dict[tuple[int, int], Cross] = {}
-    for cross in crosses:
-        place = (cross.request // grain, cross.message // grain)
-        first = joined.get(place, cross._replace(lost=0))
-        joined[place] = first._replace(lost=first.lost + cross.lost)
-    return list(joined.values())
+def _apart(crosses: Sequence[Cross], n_messages: int) -> tuple[Cross, ...]:
+    """Join crosses that would lie on each other."""
+    n_requests = max((cross.request for cross in crosses), default=0) + 1
+    room = CROSS_PIXELS
+    while True:
+        wide, high = room * n_requests / WIDTH_PIXELS, room * n_messages / HEIGHT_PIXELS
+        joined: dict[tuple[float, float], Cross] = {}
+        for cross in crosses:
+            place = (cross.request // max(1, wide), cross.message // max(1, high))
+            first = joined.get(place, cross._replace(lost=0))
+            joined[place] = first._replace(lost=first.lost + cross.lost)
+        if len(joined) <= MAX_CROSSES:
+            return tuple(joined.values())
+        room *= 2
 
 
 def _n_messages(sidecar: Mapping[str, Any]) -> int:

@@ -179,3 +179,21 @@ def small_sidecar() -> dict[str, Any]:
         },
         "violations": [],
     }
+
+
+def long_sidecar(n: int, lost_from: int | None = None) -> dict[str, Any]:
+    """Return n requests of a call and its result; results are cleared 20 requests later."""
+    rows = range(lost_from or n, n)
+    return {
+        "requests": {
+            "first_message": [0],
+            "segment": [0] * n,
+            "position": [2 * at + 1 for at in range(n)],
+        },
+        "fate_codes": {"whole": "w", "cleared": "c", "gone": "-"},
+        "fates": [[2 * at, at + 20, "c"] for at in range(1, n - 20)],
+        "needs": {
+            "columns": ["kind", "request", "gap", "status", "source"],
+            "rows": [["need", at, 30, "lost", 2 * (at - 30)] for at in rows],
+        },
+    }

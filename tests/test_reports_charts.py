@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reports.charts import GREY, front, pareto, pareto_points, truncation_line
 from reports.frames import Run, load
 from reports.timeline import MAX_AREAS, MAX_CROSSES, Area, Cross, draw, lost_needs, timeline_of
-from tests.reports_cases import row, small_rows, small_sidecar, write_run
+from tests.reports_cases import long_sidecar, row, small_rows, small_sidecar, write_run
 
 
 @pytest.fixture
@@ -151,24 +151,6 @@ def test_a_cross_stands_at_the_lost_message_and_the_request_that_needed_it():
         values.append(source)
 
     assert lost_needs(sidecar) == [Cross(3, 0, 1), Cross(3, 1, 1)]
-
-
-def long_sidecar(n, lost_from=None):
-    """Return n requests of a call and its result; results are cleared 20 requests later."""
-    rows = range(lost_from or n, n)
-    return {
-        "requests": {
-            "first_message": [0],
-            "segment": [0] * n,
-            "position": [2 * at + 1 for at in range(n)],
-        },
-        "fate_codes": {"whole": "w", "cleared": "c", "gone": "-"},
-        "fates": [[2 * at, at + 20, "c"] for at in range(1, n - 20)],
-        "needs": {
-            "columns": ["kind", "request", "gap", "status", "source"],
-            "rows": [["need", at, 30, "lost", 2 * (at - 30)] for at in rows],
-        },
-    }
 
 
 def test_a_thousand_requests_are_drawn_in_bands_that_show_what_was_cleared():

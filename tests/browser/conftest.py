@@ -5,15 +5,32 @@ Chromium is Debian's package `chromium`; Playwright only drives it. Without eith
 
 import os
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
+from compaction.extractive import ExtractiveModel
+from evals.auditing import to_json
+from evals.explain import explain
+from evals.needs import find_needs
 from evals.results import RunFolder
+from reports.audit_page import audit_html
+from reports.explain_page import page as explain_html
 from reports.frames import load
 from reports.page import html
-from tests.reports_cases import hostile_rows, row, small_rows, small_sidecar, write_run
+from tests.audit_cases import compacted
+from tests.needs_cases import prepared, result, says, steps, user
+from tests.reports_cases import (
+    hostile_rows,
+    long_sidecar,
+    row,
+    small_rows,
+    small_sidecar,
+    write_run,
+)
+from tests.rule_cases import summarised
+from tests.test_audit_text import audit_of
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chrome")
 
@@ -118,4 +135,43 @@ def small_report(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("small")
     target = folder / "report.html"
     target.write_text(html(load(write_run(folder / "run", small_rows()))), "utf-8")
+    return target
+
+
+@pytest.fixture(scope="session")
+def long_report(tmp_path_factory) -> Path:
+    """Write the page of one conversation of a thousand requests, with 900 lost needs."""
+    folder = tmp_path_factory.mktemp("long")
+    item = row("a", "clear", saving=0.6, reach=0.4, needs=2_000, lost=900, requests=1_000)
+    path = write_run(folder / "run", [item])
+    RunFolder(path).write_sidecar(item.cell_id, long_sidecar(1_000, lost_from=100))
+    target = folder / "report.html"
+    target.write_text(html(load(path)), "utf-8")
+    return target
+
+
+SCRIPT = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="session")
+def explanation_page(tmp_path_factory) -> Path:
+    talk = prepared(
+        user("Find it."),
+        says("", ("c1", "read_notes", {"n": 1})),
+        result("c1", f"{SCRIPT} writes every booking into /srv/billing/export.log"),
+        *steps(4),
+        says("I open /srv/billing/export.log."),
+    )
+    rule = summarised("<img src=x onerror=alert(1)>")
+    found = explain(talk, find_needs(talk), rule, ExtractiveModel(), label="<b>rule</b>")
+    target = tmp_path_factory.mktemp("explain") / "explain.html"
+    target.write_text(explain_html(asdict(found)), "utf-8")
+    return target
+
+
+@pytest.fixture(scope="session")
+def audit_page(tmp_path_factory) -> Path:
+    target = tmp_path_factory.mktemp("audit") / "audit.html"
+    found = audit_of(replace(compacted(), name=SCRIPT), show_text=True)
+    target.write_text(audit_html(to_json(found)), "utf-8")
     return target

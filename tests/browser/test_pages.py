@@ -1,19 +1,10 @@
 """The pages in a real browser: silent, offline, operable, accessible."""
 
-from dataclasses import asdict
-
 import pytest
-
-from compaction.extractive import ExtractiveModel
-from evals.explain import explain
-from evals.needs import find_needs
-from reports.explain_page import page as explain_page
-from tests.needs_cases import prepared, result, says, steps, user
-from tests.rule_cases import summarised
 
 pytestmark = pytest.mark.browser
 
-WIDTHS = (400, 800, 1280)
+WIDTHS = (400, 900, 1440)
 POINTS = "#pareto-1 path[aria-roledescription=point]"
 
 
@@ -49,10 +40,10 @@ def test_a_click_on_a_head_sorts_down_and_then_up(visit, report):
         cells = rows_of(page).locator("td:nth-of-type(1)")
         return [float(text) for text in cells.evaluate_all("all => all.map(x => x.dataset.v)")]
 
-    head.locator("button").click()
+    head.locator("button.sort").click()
     assert head.get_attribute("aria-sort") == "descending"
     down = values()
-    head.locator("button").click()
+    head.locator("button.sort").click()
 
     assert down == sorted(down, reverse=True)
     assert values() == sorted(down)
@@ -76,9 +67,58 @@ def test_hovering_over_a_point_names_its_setting(visit, report):
     charts_drawn(page)
 
     page.locator(POINTS).last.hover(force=True)
-    tooltip = page.wait_for_selector("#vg-tooltip-element.visible", timeout=10_000)
 
-    assert "xun(" in tooltip.inner_text()
+    assert "xun(" in tooltip(page)
+
+
+def tooltip(page):
+    return page.wait_for_selector("#vg-tooltip-element.visible", timeout=10_000).inner_text()
+
+
+@pytest.mark.parametrize(
+    ("chart", "mark"),
+    [("sweep-1-1", "rect mark"), ("each-1", "point"), ("cost-1", "bar")],
+)
+def test_every_chart_names_the_setting_below_the_mouse(visit, report, chart, mark):
+    page = visit(report).page
+    page.wait_for_selector(f"#{chart} svg", timeout=30_000)
+
+    page.locator(f"#{chart} path[aria-roledescription='{mark}']").last.hover(force=True)
+
+    assert "xun(" in tooltip(page)
+
+
+def test_a_definition_is_one_click_away_from_each_head(visit, report):
+    page = visit(report).page
+    heads = page.locator("table.sortable").first.locator("thead th")
+    known = [at for at in range(heads.count()) if heads.nth(at).locator("button.what").count()]
+
+    heads.nth(known[1]).locator("button.what").click()
+
+    shown = page.locator("[popover]:popover-open")
+    assert shown.count() == 1
+    assert "What is visible | recoverable." in shown.inner_text()
+    assert heads.nth(known[1]).get_attribute("aria-sort") is None
+    page.keyboard.press("Escape")
+    assert shown.count() == 0
+
+
+FAINT = """name => {
+    const all = [...document.querySelectorAll(`[id="${name}"] path[aria-roledescription]`)];
+    const faint = all.filter((path) => Number(path.getAttribute('opacity')) < 0.5);
+    return faint.length > 0 && faint.length < all.length;
+}"""
+CHARTS = ("pareto-1", "sweep-1-1", "each-1", "cost-1")
+
+
+def everywhere_chosen(page):
+    """Wait until every chart has stepped back all settings but one; return its name."""
+    for name in CHARTS:
+        page.wait_for_function(FAINT, arg=name)
+    assert page.locator("tr.chosen").count() == 1
+    name = page.locator("tr.chosen").get_attribute("data-setting")
+    assert page.locator("col.chosen").get_attribute("data-setting") == name
+    return name
 
 
 def test_a_chosen_row_steps_back_all_other_points_and_a_second_click_undoes_it(visit, report):
@@ -87,26 +127,70 @@ def test_a_chosen_row_steps_back_all_other_points_and_a_second_click_undoes_it(v
     row = rows_of(page).first
 
     row.locator("button.pick").click()
-    assert row.evaluate("row => row.classList.contains('chosen')")
     assert row.locator("button.pick").get_attribute("aria-pressed") == "true"
-    page.wait_for_function("""() => {
-        const all = [...document.querySelectorAll("#pareto-1 path[aria-roledescription=point]")];
-        const faint = all.filter((path) => Number(path.getAttribute('opacity')) < 0.5);
-        return faint.length > 0 && faint.length < all.length;
-    }""")
+    assert everywhere_chosen(page) == row.get_attribute("data-setting")
 
     row.locator("button.pick").click()
-    assert page.locator("tr.chosen").count() == 0
+    assert page.locator(".chosen").count() == 0
+    for name in CHARTS:
+        page.wait_for_function(f"name => !({FAINT})(name)", arg=name)
 
 
-def test_a_click_on_a_point_chooses_its_row(visit, report):
+@pytest.mark.parametrize(
+    "mark",
+    [
+        POINTS,
+        "#sweep-1-1 path[aria-roledescription='rect mark']",
+        "#each-1 path[aria-roledescription=point]",
+        "#cost-1 path[aria-roledescription=bar]",
+    ],
+)
+def test_a_click_on_a_mark_chooses_its_setting_everywhere(visit, report, mark):
     page = visit(report).page
     charts_drawn(page)
+    page.wait_for_selector("#cost-1 svg", timeout=30_000)
+    page.locator(mark).last.hover(force=True)
+    named = tooltip(page)
 
-    page.locator(POINTS).last.click(force=True)
+    page.locator(mark).last.click(force=True)
 
     page.wait_for_selector("tr.chosen", timeout=10_000)
-    assert page.locator("tr.chosen").count() == 1
+    assert everywhere_chosen(page) in named
+
+
+def test_a_choice_outlives_the_switch_to_dollars(visit, report):
+    page = visit(report).page
+    charts_drawn(page)
+    rows_of(page).first.locator("button.pick").click()
+
+    page.get_by_role("radio", name="dollars").check()
+
+    page.wait_for_selector("#pareto-usd-1 svg", timeout=30_000)
+    page.wait_for_function(FAINT, arg="pareto-usd-1")
+
+
+def test_a_thousand_requests_are_one_readable_picture(visit, long_report):
+    seen = visit(long_report)
+    page = seen.page
+    page.wait_for_selector("#timeline-1 svg", timeout=30_000)
+
+    names = page.locator("#timeline-1 svg text").all_text_contents()
+    assert {"sent whole", "cleared", "1,000", "1,800"} <= {*names}
+    assert "summarised" not in names
+    page.locator("#timeline-1 path[aria-roledescription=point]").last.hover(force=True)
+    assert "lost message" in tooltip(page)
+    assert "Each row stands for" in page.locator("figcaption", has_text="Context of").inner_text()
+    assert seen.complaints == []
+
+
+def test_names_of_transcripts_have_the_colour_of_text_in_the_dark(visit, report):
+    page = visit(report, color_scheme="dark").page
+    page.wait_for_selector("#each-1 svg", timeout=30_000)
+
+    ink = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--ink')")
+    fills = page.locator("#each-1 svg text").evaluate_all("x => x.map(t => t.getAttribute('fill'))")
+
+    assert {fill for fill in fills if fill} == {ink.strip()}
 
 
 def test_rows_and_heads_are_operable_by_keyboard(visit, report):
@@ -164,19 +248,32 @@ def test_hostile_content_stays_text(visit, hostile_report, small_report):
     assert seen.page.locator("img, iframe, object, embed").count() == 0
 
 
+@pytest.fixture(params=["report", "long_report", "explanation_page", "audit_page"])
+def any_page(request):
+    return request.param, request.getfixturevalue(request.param)
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_is_cut_off_at_any_width(visit, report, tmp_path, width, scheme):
-    viewport = {"width": width, "height": 900}
-    page = visit(report, viewport=viewport, color_scheme=scheme).page
-    charts_drawn(page)
+def test_nothing_is_cut_off_at_any_width(visit, any_page, tmp_path, width, scheme):
+    """Makes the pictures to look at: pytest --basetemp=FOLDER keeps them."""
+    name, path = any_page
+    page = visit(path, viewport={"width": width, "height": 900}, color_scheme=scheme).page
+    if page.locator(".chart").count():
+        charts_drawn(page)
+        page.wait_for_timeout(500)  # the pictures below the first
 
     overflow = page.evaluate(
         "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
     )
-    picture = page.screenshot(path=tmp_path / f"{width}-{scheme}.png", full_page=True)
+    cut = page.evaluate("""() => [...document.querySelectorAll('.chart:not(.facets)')].filter(
+        (place) => [...place.querySelectorAll('svg text')].some((text) =>
+            text.getBoundingClientRect().right > place.getBoundingClientRect().right + 1
+        )).map((place) => place.id)""")
+    picture = page.screenshot(path=tmp_path / f"{name}-{width}-{scheme}.png", full_page=True)
 
     assert overflow <= 0
+    assert cut == []
     assert len(picture) > 10_000
 
 
@@ -205,24 +302,19 @@ def test_no_serious_obstacle_for_anybody(visit, report, scheme):
     assert serious(page) == []
 
 
-def explanation():
-    talk = prepared(
-        user("Find it."),
-        says("", ("c1", "read_notes", {"n": 1})),
-        result("c1", "<script>alert(1)</script> writes every booking into /srv/billing/export.log"),
-        *steps(4),
-        says("I open /srv/billing/export.log."),
-    )
-    rule = summarised("<img src=x onerror=alert(1)>")
-    return explain(talk, find_needs(talk), rule, ExtractiveModel(), label="<b>rule</b>")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["explanation_page", "audit_page", "long_report"])
+def test_no_serious_obstacle_on_the_other_pages(visit, request, name, scheme):
+    page = visit(request.getfixturevalue(name), color_scheme=scheme, bypass_csp=True).page
+
+    assert serious(page) == []
 
 
-def test_the_page_of_explain_is_silent_and_without_obstacle(visit, tmp_path):
-    path = tmp_path / "explain.html"
-    path.write_text(explain_page(asdict(explanation())), "utf-8")
-
-    seen = visit(path, bypass_csp=True)
+@pytest.mark.parametrize("name", ["explanation_page", "audit_page"])
+def test_the_other_pages_are_silent_and_hold_hostile_text_as_text(visit, request, name):
+    seen = visit(request.getfixturevalue(name))
 
     assert seen.complaints == []
-    assert seen.page.locator("script, img").count() == 0
-    assert serious(seen.page) == []
+    assert [url for url in seen.requests if not url.startswith("file:")] == []
+    assert seen.page.locator("script, img, iframe, object").count() == 0
+    assert "<script>alert(1)</script>" in seen.page.locator("main").inner_text()
