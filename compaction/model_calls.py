@@ -19,6 +19,9 @@ class Usage:
     cache_write_tokens: int = 0
     cache_write_1h_tokens: int = 0
     """Of those written, what Anthropic was asked to keep for an hour."""
+    unlogged_tokens: int = 0
+    """Of the input, what stands in no message that a compactor was shown: the instructions and tool
+    schemas that a log lacks. Only a replay sets it."""
 
     @property
     def total_tokens(self) -> int:

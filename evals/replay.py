@@ -157,9 +157,21 @@ def _replay_segment(
             sent.grew,
         )
         try:
-            pair.record_usage(Usage(round(tokens), request.output_tokens))
+            pair.record_usage(usage_told(segment, tokens, request))
         except Exception as error:
             raise _failure(request, error) from error
+
+
+def usage_told(segment: PreparedSegment, tokens: float, request: PreparedRequest) -> Usage:
+    """Return what a compactor is told after a request whose view has so many (calibrated) tokens.
+
+    It cannot have seen the prefix that the log lacks, and may have to know how large that is.
+    """
+    return Usage(
+        round(tokens),
+        request.output_tokens,
+        unlogged_tokens=round(segment.calibration.offset_tokens),
+    )
 
 
 class _Sent(NamedTuple):

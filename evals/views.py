@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from compaction.history import View
-from compaction.llm import ChatModel, Usage, drive
+from compaction.llm import ChatModel, drive
 from compaction.store import MemoryStore
 from compaction.strategy import Context, Request, Strategy
 from evals.prepare import Prepared, PreparedRequest, PreparedSegment
+from evals.replay import usage_told
 
 
 def views_at(
@@ -37,4 +38,4 @@ def views_at(
             yield request, view
         size = prepared.fixed_tokens + sum(map(prepared.counter.count, view.messages))
         tokens = segment.calibration.size(size)
-        compactor.record_usage(Usage(round(tokens), request.output_tokens))
+        compactor.record_usage(usage_told(segment, tokens, request))

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from compaction.errors import CompactionError
-from compaction.llm import ChatModel, Usage, drive
+from compaction.llm import ChatModel, drive
 from compaction.store import MemoryStore
 from compaction.strategy import Context, Request
 from compaction.tokens import RunningTotal
 from evals.prepare import Prepared, PreparedSegment
+from evals.replay import usage_told
 from evals.settings import SHARES, Setting, bind, default_settings
 
 SHARE: Final = SHARES[1]
@@ -73,9 +74,8 @@ def _in_segment(
         view = drive(compactor.steps(history, asked), model)
         applied = next((event for event in view.events if event.outcome == "applied"), None)
         if applied is not None:
-            tokens = round(request.tokens)
-            return FirstFire(setting.label, request.index + 1, tokens, applied.tier)
+            return FirstFire(setting.label, request.index + 1, round(request.tokens), applied.tier)
         counted = running.total(view.entries) + prepared.fixed_tokens
-        tokens = round(segment.calibration.size(counted))
-        compactor.record_usage(Usage(tokens, request.output_tokens))
+        tokens = segment.calibration.size(counted)
+        compactor.record_usage(usage_told(segment, tokens, request))
     return None

@@ -205,6 +205,18 @@ def test_usage_anchors_the_next_estimate() -> None:
     assert event.trigger == f"tokens {chars} > 8000"
 
 
+def test_tokens_that_no_message_holds_are_added_and_not_spread_over_characters() -> None:
+    run = start(MyPiAgent(context_budget=100_000, max_messages=OFF), [GOOD_REPLY])
+    first = estimate_tokens(run.view(chat(1)).messages, 1.0)
+
+    run.compactor.record_usage(Usage(41_000 + first // 4, 1, unlogged_tokens=41_000))
+    view = run.view(chat(12))
+
+    assert (41_000 + first // 4) / first * estimate_tokens(view.messages, 1.0) > 80_000
+    assert [event for event in view.events if event.tier == "Summarize"] == []
+    assert run.compactor.ratio == pytest.approx(0.25, rel=0.01)
+
+
 @pytest.mark.parametrize(("anchor", "fits"), [("sent", True), ("free", False)])
 def test_after_a_summary_the_ratio_is_of_the_view_sent_unless_read_literally(
     anchor: str, fits: bool

@@ -110,7 +110,9 @@ def test_a_compactor_is_told_the_calibrated_size_of_the_view_it_returned():
     ]
     assert [step.tokens for step in steps] == pytest.approx(sizes)
     for started in strategy.started:
-        assert started.usages == [Usage(size, 50 + n) for n, size in enumerate(sizes)]
+        assert started.usages == [
+            Usage(size, 50 + n, unlogged_tokens=1_000) for n, size in enumerate(sizes)
+        ]
         assert not {usage.input_tokens for usage in started.usages} & set(reported)
 
 

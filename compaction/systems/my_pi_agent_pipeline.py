@@ -97,6 +97,8 @@ class PiCompactor:
         self._last_view_chars = 0
         self.ratio: float | None = None
         """Tokens per character of the last view whose usage is known."""
+        self._unlogged_tokens = 0
+        """Sent with every view and not in its characters; see `Usage`."""
         self._gainless_chars = 0
         """Of the part whose summary gained nothing; the next try waits for twice as much."""
         self._requested: tuple[str | None] | None = None
@@ -115,7 +117,13 @@ class PiCompactor:
 
     def record_usage(self, usage: Usage) -> None:
         if usage.input_tokens and self._last_view_chars:
-            self.ratio = usage.input_tokens / self._last_view_chars
+            self._unlogged_tokens = min(usage.unlogged_tokens, usage.input_tokens - 1)
+            shown_tokens = usage.input_tokens - self._unlogged_tokens
+            self.ratio = shown_tokens / self._last_view_chars
+
+    def _sent_tokens(self, chars: int) -> int:
+        """Estimate the input of a request from the characters of its view."""
+        return self._unlogged_tokens + tokens_of(chars, self.ratio)
 
     def restore(self, cache: SummaryCache) -> None:
         """Go on from a summary made before; whoever made it has told of what it stands for."""
@@ -139,7 +147,7 @@ class PiCompactor:
             self._restored = False
             self._layers.take_summary_as_told(laid)
         self._last_view_chars = self._running.total(laid.view.entries)
-        tokens = tokens_of(self._last_view_chars, self.ratio)
+        tokens = self._sent_tokens(self._last_view_chars)
         if tokens <= limit_tokens and not manual:
             return self._layers.sent(laid)
         event = CompactionEvent(
@@ -198,7 +206,7 @@ class PiCompactor:
 
         def suits(at: int) -> bool:
             tail_chars = sums[-1] - sums[at - first]
-            return tokens_of(front_chars + tail_chars, self.ratio) <= limit_tokens
+            return self._sent_tokens(front_chars + tail_chars) <= limit_tokens
 
         def worthwhile(at: int) -> bool:
             return manual or sums[at - first] > max(cost_chars, 2 * self._gainless_chars)
@@ -252,7 +260,7 @@ class PiCompactor:
         (call,) = event.model_calls
         self.pending_compaction = CompactionInfo(
             tokens_before=event.tokens_before or 0,
-            tokens_after=tokens_of(total_of(self._measure, tail), self.ratio),
+            tokens_after=self._sent_tokens(total_of(self._measure, tail)),
             summarized_count=cut.at - leading_instructions(now.offloaded),
             summary=summary,
             covered_count=cut.at,
@@ -262,7 +270,7 @@ class PiCompactor:
         )
         applied = replace(
             event,
-            tokens_after=tokens_of(self._running.total(after.view.entries), self.ratio),
+            tokens_after=self._sent_tokens(self._running.total(after.view.entries)),
             messages_removed=cut.at - cut.first,
         )
         late = (told for told in after.view.events if told.tier == LATE_RESULTS)
