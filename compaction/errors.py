@@ -1,5 +1,7 @@
 """The exceptions a caller may want to catch. Each message is one line: what, where, what to do."""
 
+from typing import Literal
+
 
 class CompactionError(Exception):
     """Base of every error this project raises on purpose."""
@@ -17,8 +19,26 @@ class StoreError(CompactionError):
     """Evicted text could not be written or read back."""
 
 
+CallFate = Literal["refused", "denied", "busy", "unreachable", "unanswered"]
+"""What came of a failed call: the endpoint will never take it as it is; takes none of this caller;
+could not take it now; was not reached; or got it and gave no usable answer. Only the last one may
+have been charged."""
+
+
 class ModelError(CompactionError):
     """A model call failed: refused connection, time-out, bad status, unusable reply."""
+
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        fate: CallFate = "unanswered",
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.fate: CallFate = fate
+        self.retry_after_seconds = retry_after_seconds
+        """What a busy endpoint asked for; None if it said nothing."""
 
 
 class StrategyError(CompactionError):

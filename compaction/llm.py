@@ -17,6 +17,8 @@ from compaction.model_calls import ModelCall as ModelCall
 from compaction.model_calls import ModelReply as ModelReply
 from compaction.model_calls import Usage as Usage
 from compaction.model_wire import Api, refused_parameter, reply_of, request_body
+from compaction.model_wire_faults import fate_of, retry_after_seconds
+from compaction.model_wire_stream import joined
 
 REFUSING_STATUS: Final = (400, 422)
 """What endpoints answer to a parameter that they do not take."""
@@ -141,6 +143,8 @@ class OpenAIChat:
     """None sends no temperature, which models that reject the parameter need."""
     api: Api = "chat"
     """Chat Completions, which all compatible servers have, or Responses."""
+    stream: bool = False
+    """Let answers come in pieces, which some endpoints and proxies insist on."""
     _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     _refused: set[str] = field(default_factory=set, repr=False, compare=False)
 
@@ -161,14 +165,14 @@ class OpenAIChat:
                     if "sync" not in self._clients:
                         self._clients["sync"] = OpenAI(**self._connection())
                     client = self._clients["sync"]
-                answer = self._endpoint(client).create(**body)
+                found = self._endpoint(client).create(**body)
+                answer = map(_plain, found) if self.stream else _plain(found)
+                return self._reply(answer, started)
             except OpenAIError as error:
                 self._leave_out(body, error)
             except ValueError as error:  # the client leaves it at that
                 text = f"model {self.name!r}: the answer is no JSON ({error})"
                 raise ModelError(text) from error
-            else:
-                return self._reply(answer, started)
 
     async def acomplete(self, call: ModelCall) -> ModelReply:
         from openai import AsyncOpenAI, OpenAIError
@@ -178,18 +182,21 @@ class OpenAIChat:
             body = self._body(call)
             try:
                 if given := self._clients.get("async"):
-                    answer = await self._endpoint(given).create(**body)
+                    answer = await self._received(given, body)
                 else:
                     # A client belongs to one event loop, and this object to none.
                     async with AsyncOpenAI(**self._connection()) as client:
-                        answer = await self._endpoint(client).create(**body)
+                        answer = await self._received(client, body)
+                return self._reply(answer, started)
             except OpenAIError as error:
                 self._leave_out(body, error)
             except ValueError as error:  # the client leaves it at that
                 text = f"model {self.name!r}: the answer is no JSON ({error})"
                 raise ModelError(text) from error
-            else:
-                return self._reply(answer, started)
+
+    async def _received(self, client: Any, body: dict[str, Any]) -> Any:
+        found = await self._endpoint(client).create(**body)
+        return [_plain(piece) async for piece in found] if self.stream else _plain(found)
 
     def close(self) -> None:
         """Close the connections that `complete` keeps open; the next call opens new ones."""
@@ -217,6 +224,7 @@ class OpenAIChat:
             temperature=self.temperature,
             api=self.api,
             refused=self._refused,
+            stream=self.stream,
         )
 
     def _leave_out(self, body: dict[str, Any], error: Exception) -> None:
@@ -228,10 +236,19 @@ class OpenAIChat:
         self._refused.add(parameter)
 
     def _reply(self, answer: Any, started: float) -> ModelReply:
-        raw = answer.model_dump(exclude_unset=True) if hasattr(answer, "model_dump") else answer
+        """Read an answer, or the pieces of a stream; nothing may be left to come after it."""
+        raw = joined(answer, api=self.api) if self.stream else answer
         return reply_of(raw, api=self.api, seconds=time.perf_counter() - started)
+
+
+def _plain(found: Any) -> Any:
+    return found.model_dump(exclude_unset=True) if hasattr(found, "model_dump") else found
 
 
 def _model_error(model: str, error: Exception) -> ModelError:
     first_line = (str(error).splitlines() or [""])[0]
-    return ModelError(f"model {model!r}: {type(error).__name__}: {first_line}")
+    return ModelError(
+        f"model {model!r}: {type(error).__name__}: {first_line}",
+        fate=fate_of(error),
+        retry_after_seconds=retry_after_seconds(error),
+    )

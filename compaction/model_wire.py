@@ -4,6 +4,7 @@ Two APIs: Chat Completions, which every compatible server has, and Responses. A 
 endpoint refuses is left out the next time; what may be left out is `REFUSABLE`.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, Literal
 
@@ -18,9 +19,20 @@ from compaction.messages import (
 from compaction.model_calls import FinishReason, ModelCall, ModelReply, Usage
 
 Api = Literal["chat", "responses"]
-REFUSABLE: Final = ("max_completion_tokens", "temperature", "seed", "response_format", "text")
+REFUSABLE: Final = (
+    "max_completion_tokens",
+    "max_tokens",
+    "max_output_tokens",
+    "temperature",
+    "seed",
+    "response_format",
+    "text",
+    "stream_options",
+)
 """Parameters that some models reject. Without the first one `max_tokens`, its older name, is
-sent."""
+sent, unless that is rejected as well."""
+STREAMING: Final = ("stream", "stream_options")
+"""How an answer is sent, which changes nothing about it."""
 FIRST_SEED: Final = 1
 """The only seed that may be left out: without theirs, later replicates would be the same request,
 and a recorded answer to the first would be taken for one to each."""
@@ -39,6 +51,10 @@ _REFUSALS: Final = (
     "not allowed",
     "deprecated",
 )
+_USAGE_TOO: Final[Mapping[Api, Json]] = {
+    "chat": {"stream_options": {"include_usage": True}},
+    "responses": {},
+}
 _FINISHED: Final[Mapping[str | None, FinishReason]] = {
     "stop": "stop",
     "length": "length",
@@ -55,6 +71,7 @@ def request_body(
     temperature: float | None,
     api: Api = "chat",
     refused: Collection[str] = (),
+    stream: bool = False,
 ) -> dict[str, Any]:
     """Return the body of the request that asks for a call.
 
@@ -64,6 +81,7 @@ def request_body(
         temperature: None sends none.
         api: Which of the two.
         refused: Parameters that this endpoint rejected before.
+        stream: Ask for the answer in pieces, with usage.
 
     Raises:
         ModelError: a replicate needs a seed, and the endpoint takes none.
@@ -78,6 +96,8 @@ def request_body(
     body = {key: value for key, value in make(call, temperature).items() if value is not None}
     if "max_completion_tokens" in refused and "max_completion_tokens" in body:
         body["max_tokens"] = body["max_completion_tokens"]
+    if stream:
+        body |= {"stream": True, **_USAGE_TOO[api]}
     return {"model": model, **{key: body[key] for key in body if key not in refused}}
 
 
@@ -86,7 +106,8 @@ def refused_parameter(error_text: str, body: Mapping[str, Any]) -> str | None:
     text = error_text.lower()
     if not any(phrase in text for phrase in _REFUSALS):
         return None
-    return next((key for key in REFUSABLE if key in body and key in text), None)
+    named = (key for key in REFUSABLE if key in body and re.search(rf"\b{key}\b", text))
+    return next(named, None)
 
 
 def reply_of(raw: Any, *, api: Api = "chat", seconds: float = 0.0) -> ModelReply:

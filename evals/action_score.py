@@ -27,12 +27,13 @@ _NAMES: Final = ("uncompacted", "uncompacted again", "over the view")
 class Proposal:
     """What was recorded for one view: a tool call, or why there is none."""
 
-    action: Action | None
+    action: Action | None = None
     fault: str | None = None
+    is_recorded: bool = True
 
 
-Proposals = tuple[Proposal | None, Proposal | None, Proposal | None]
-"""From the full history, from it again, from the compacted view; None is not recorded."""
+Proposals = tuple[Proposal, Proposal, Proposal]
+"""From the full history, from it again, from the compacted view."""
 
 
 @dataclass
@@ -44,21 +45,22 @@ class Actor:
     requests: tuple[PreparedRequest, ...]
     tools: tuple[Json, ...]
 
-    def propose(self, view: Messages, seed: int) -> Proposal | None:
-        """Return the recorded proposal; None without any."""
-        reply = self.book.find(action_call(view, self.tools, seed=seed))
+    def propose(self, view: Messages, seed: int) -> Proposal:
+        """Return the recorded proposal, or why there is none."""
+        call = action_call(view, self.tools, seed=seed)
+        reply = self.book.find(call)
         if reply is None:
-            return None
+            return Proposal(fault=self.book.failure_of(call), is_recorded=False)
         action = None if reply.tool_names else read_action(reply.text)
         fault = fault_of(reply) or "no tool call as JSON"
         return Proposal(action, None if action is not None else fault)
 
     @cached_property
-    def uncompacted(self) -> dict[int, tuple[Proposal | None, Proposal | None]]:
+    def uncompacted(self) -> dict[int, tuple[Proposal, Proposal]]:
         """Return request index -> first and second proposal from the full history."""
         return {request.index: self._twice(request) for request in self.requests}
 
-    def _twice(self, request: PreparedRequest) -> tuple[Proposal | None, Proposal | None]:
+    def _twice(self, request: PreparedRequest) -> tuple[Proposal, Proposal]:
         full = self.segment.history.prefix(request.recorded.position).messages()
         return self.propose(full, FIRST_SEED), self.propose(full, SECOND_SEED)
 
@@ -80,8 +82,8 @@ class ActionScorer:
 
         Requests at which the whole history is sent are left out: that would be the same request.
         """
-        recorded = [row for row in self._rows().values() if None not in row]
-        rows = [[one.action for one in row if one and one.action] for row in recorded]
+        recorded = [row for row in self._rows().values() if all(one.is_recorded for one in row)]
+        rows = [[one.action for one in row if one.action] for row in recorded]
         readable = [row for row in rows if len(row) == len(_NAMES)]
         same = agreement([row[0] for row in readable], [row[1] for row in readable])
         kept = agreement([row[0] for row in readable], [row[2] for row in readable])
@@ -117,20 +119,22 @@ class ActionScorer:
             for request in actor.requests
         }
 
-    def _compacted(self, request: PreparedRequest) -> Proposal | None:
+    def _compacted(self, request: PreparedRequest) -> Proposal:
         view = self._views.get(request.index)
-        return None if view is None else self._actor.propose(view, FIRST_SEED)
+        if view is None:
+            return Proposal(is_recorded=False)
+        return self._actor.propose(view, FIRST_SEED)
 
     def _faults(self) -> Iterator[str]:
         """Yield which replies are no proposals, and why."""
         for index, row in self._rows().items():
             for where, one in zip(_NAMES, row, strict=True):
-                if one is not None and one.fault is not None:
+                if one.fault is not None:
                     yield f"request {index} {where}: {one.fault}"
 
 
-def _same(first: Proposal | None, second: Proposal | None) -> str:
-    if first is None or second is None:
+def _same(first: Proposal, second: Proposal) -> str:
+    if not first.is_recorded or not second.is_recorded:
         return "unrecorded"
     if first.action is None or second.action is None:
         return "no proposal"

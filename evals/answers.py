@@ -16,8 +16,11 @@ from typing import Any, Final
 
 from compaction.errors import CompactionError, ModelError
 from compaction.llm import ChatModel, ModelCall, ModelReply
-from compaction.model_wire import REFUSABLE, Api, reply_of, request_body
+from compaction.model_wire import REFUSABLE, STREAMING, Api, reply_of, request_body
+from compaction.model_wire_stream import joined
 from evals.cassettes import Interaction, load_cassette
+from evals.failed_calls import FAILURES_FILE, FailedCalls
+from evals.importers.event_streams import events_of, is_event_stream
 from evals.recorder import recorder
 from evals.redaction import DIGEST_HEADER, clean_request
 
@@ -47,11 +50,15 @@ def bodies(call: ModelCall, endpoint: Endpoint) -> Iterator[dict[str, Any]]:
     """
     for api in APIS:
         with suppress(ModelError):
-            droppable = [key for key in REFUSABLE if key in _body(call, endpoint, api)]
+            first = _body(call, endpoint, api)
+            droppable = [key for key in REFUSABLE if key in first]
             for count in range(len(droppable) + 1):
                 for refused in combinations(droppable, count):
                     with suppress(ModelError):
                         yield _body(call, endpoint, api, refused)
+                    if "max_completion_tokens" in refused:
+                        with suppress(ModelError):
+                            yield _body(call, endpoint, api, (*refused, "max_tokens"))
 
 
 def _body(
@@ -106,7 +113,10 @@ class RecordedChat:
         self._live = live
         self._hint = hint
         self._seconds_path = path.with_name(SECONDS_FILE)
+        self._failed = FailedCalls(path.with_name(FAILURES_FILE))
         self._replies: dict[str, ModelReply] = {}
+        self._shapes: set[frozenset[str]] = set()
+        """Parameters of the recorded requests: a digest is only made of what may be among them."""
         self._load()
 
     @property
@@ -119,7 +129,8 @@ class RecordedChat:
         known = self._replies
         if not known:
             return None
-        digests = (digest_of_body(body) for body in bodies(call, self.endpoint))
+        likely = (body for body in bodies(call, self.endpoint) if frozenset(body) in self._shapes)
+        digests = map(digest_of_body, likely)
         return next((known[digest] for digest in digests if digest in known), None)
 
     def complete(self, call: ModelCall) -> ModelReply:
@@ -129,47 +140,83 @@ class RecordedChat:
             UnrecordedError: nothing was recorded and nobody can be asked.
             ModelError: the live model failed.
         """
-        return self.find(call) or self._asked([call])[0]
+        found = self.find(call) or self._asked([call])[0]
+        if isinstance(found, ModelError):
+            raise found
+        return found
 
-    def complete_all(self, calls: Sequence[ModelCall], *, concurrency: int = 1) -> list[ModelReply]:
-        """Return the replies to calls, in order; what is not recorded is asked, some at a time.
+    def failure_of(self, call: ModelCall) -> str | None:
+        """Return why the last try to record an answer failed; None if none did."""
+        return self._failed.reason(_short(request_digest(call, self.endpoint)))
 
-        What was answered before a failure is kept.
+    def complete_all(
+        self, calls: Sequence[ModelCall], *, concurrency: int = 1
+    ) -> list[ModelReply | ModelError]:
+        """Return what came of calls, in order; what is not recorded is asked, some at a time.
+
+        A call that fails keeps no other from being asked; whoever is asked raises something else
+        than `ModelError` if going on is in vain. What was answered before is kept.
 
         Raises:
-            UnrecordedError, ModelError: as `complete`.
+            UnrecordedError: nothing was recorded and nobody can be asked.
         """
         unknown = [call for call in calls if self.find(call) is None]
         missing = list({request_digest(call, self.endpoint): call for call in unknown}.values())
+        failed: dict[str, ModelError] = {}
         for at in range(0, len(missing), concurrency):
-            self._asked(missing[at : at + concurrency])
-        return [self.complete(call) for call in calls]
+            some = missing[at : at + concurrency]
+            for call, outcome in zip(some, self._asked(some), strict=True):
+                if isinstance(outcome, ModelError):
+                    failed[request_digest(call, self.endpoint)] = outcome
+        return [self.find(call) or failed[request_digest(call, self.endpoint)] for call in calls]
 
-    def _asked(self, calls: Sequence[ModelCall]) -> list[ModelReply]:
+    def _asked(self, calls: Sequence[ModelCall]) -> list[ModelReply | ModelError]:
         """Ask the live model all of these at once and keep what it says."""
         live = self._live
         if live is None:
+            failure = self.failure_of(calls[0])
             raise UnrecordedError(
                 f"no recorded {calls[0].purpose} of {self.name} for this conversation and prompt"
+                f"{f' (the last try failed: {failure})' if failure else ''}"
                 f"{f'; record it: {self._hint}' if self._hint else ''}"
             )
 
-        def ask(call: ModelCall) -> ModelReply | ModelError:
+        def ask(call: ModelCall) -> ModelReply | CompactionError:
             try:
                 return live.complete(call)
-            except ModelError as error:
+            except CompactionError as error:
                 return error
 
-        with recorder(self.path, mode="extend"), ThreadPoolExecutor(len(calls)) as pool:
+        with (
+            recorder(self.path, mode="extend", is_answer=lambda body: reply_in(body) is not None),
+            ThreadPoolExecutor(len(calls)) as pool,
+        ):
             outcomes = list(pool.map(ask, calls))
-        for call, outcome in zip(calls, outcomes, strict=True):
-            if isinstance(outcome, ModelReply):
-                self._note_seconds(call, outcome.seconds)
+        self._note(calls, outcomes)
         self._load()
-        failed = [outcome for outcome in outcomes if isinstance(outcome, ModelError)]
-        if failed:
-            raise failed[0]
-        return [outcome for outcome in outcomes if isinstance(outcome, ModelReply)]
+        done: list[ModelReply | ModelError] = []
+        for outcome in outcomes:
+            if not isinstance(outcome, ModelReply | ModelError):
+                raise outcome
+            done.append(outcome)
+        return done
+
+    def _note(
+        self, calls: Sequence[ModelCall], outcomes: Sequence[ModelReply | CompactionError]
+    ) -> None:
+        """Keep how long answers took, and why calls failed."""
+        failed: dict[str, ModelError | None] = {}
+        for call, outcome in zip(calls, outcomes, strict=True):
+            digest = _short(request_digest(call, self.endpoint))
+            if isinstance(outcome, ModelReply):
+                self._note_seconds(digest, outcome.seconds)
+                failed[digest] = None
+                continue
+            # A limit that is reached is no failure of the endpoint.
+            error = outcome if isinstance(outcome, ModelError) else outcome.__cause__
+            if isinstance(error, ModelError):
+                failed[digest] = error
+        self._failed.note(failed)
 
     async def acomplete(self, call: ModelCall) -> ModelReply:
         return self.complete(call)
@@ -179,14 +226,16 @@ class RecordedChat:
             return
         seconds = self._seconds()
         for interaction in load_cassette(self.path):
-            body = interaction.request_body
-            if not isinstance(body, dict):
+            sent = interaction.request_body
+            if not isinstance(sent, dict):
                 continue
+            body = {key: value for key, value in sent.items() if key not in STREAMING}
             digest = digest_of_body(body)
             if digest in self._replies:
                 continue
             reply = recorded_reply(interaction)
             if reply is not None:
+                self._shapes.add(frozenset(body))
                 self._replies[digest] = replace(reply, seconds=seconds.get(_short(digest), 0.0))
 
     def _seconds(self) -> dict[str, float]:
@@ -198,20 +247,30 @@ class RecordedChat:
             return {}
         return {str(key): float(value) for key, value in known.items()}
 
-    def _note_seconds(self, call: ModelCall, seconds: float) -> None:
-        known = self._seconds() | {_short(request_digest(call, self.endpoint)): round(seconds, 4)}
+    def _note_seconds(self, digest: str, seconds: float) -> None:
+        known = self._seconds() | {digest: round(seconds, 4)}
         partial = self._seconds_path.with_suffix(".partial")
         partial.write_text(json.dumps(dict(sorted(known.items())), indent=0) + "\n", "ascii")
         partial.replace(self._seconds_path)
 
 
 def recorded_reply(interaction: Interaction) -> ModelReply | None:
-    """Read a recorded answer; None if it is none of a model."""
-    raw = interaction.response_json()
-    api: Api = "responses" if isinstance(raw, dict) and "output" in raw else "chat"
+    """Read a recorded answer, whole or streamed; None if it is none of a model."""
+    return reply_in(interaction.response_body)
+
+
+def reply_in(received: str | bytes) -> ModelReply | None:
+    """Read the body of an answer; None if it is none of a model, or not all of it."""
+    text = received.decode("utf-8", "replace") if isinstance(received, bytes) else received
     try:
-        return reply_of(raw, api=api)
-    except ModelError:
+        if is_event_stream(text):
+            events = list(events_of(text))
+            is_chat = any("choices" in event for event in events)
+            api: Api = "chat" if is_chat else "responses"
+            return reply_of(joined(events, api=api), api=api)
+        raw = json.loads(text)
+        return reply_of(raw, api="responses" if "output" in raw else "chat")
+    except (ModelError, ValueError, TypeError, RecursionError):
         return None
 
 

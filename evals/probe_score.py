@@ -81,6 +81,18 @@ class Reader:
     def _without_context(self) -> list[Answer | None]:
         return list(map(_first, self.answers(())))
 
+    def failures(self, view: Messages | None) -> list[tuple[str, str, str]]:
+        """Return fact, condition and reason for what was asked in vain, over a view."""
+        full = self.boundary.history.messages()
+        views = [(UNCOMPACTED, full), (WITHOUT, ()), *([] if view is None else [(COMPACTED, view)])]
+        return [
+            (probe.fact_id, where, reason)
+            for where, seen in views
+            for probe, answers in zip(self.probes, self.answers(seen), strict=True)
+            if not answers
+            and (reason := self.book.failure_of(probe_call(seen, probe.question))) is not None
+        ]
+
     def _replicates(self, view: Messages, probe: Probe) -> Iterator[Answer]:
         for replicate in count():
             reply = self.book.find(probe_call(view, probe.question, replicate=replicate))
@@ -92,11 +104,12 @@ class Reader:
         fault = fault_of(reply)
         if fault is not None:
             return Answer(reply.text, Grade("ungraded", "nobody"), None, fault)
-        verdict = self.book.find(judge_call(probe.question, probe.answers, reply.text))
+        asking = judge_call(probe.question, probe.answers, reply.text)
+        verdict = self.book.find(asking)
         judged = None if verdict is None else verdict_of(verdict.text)
         found = grade(reply.text, probe.answers, question=probe.question)
         if found is None and judged is None:
-            return _undecided(reply.text, verdict)
+            return _undecided(reply.text, verdict, self.book.failure_of(asking))
         return Answer(reply.text, found or _by_judge(is_right=bool(judged)), judged)
 
 
@@ -197,6 +210,8 @@ class ProbeScorer:
         for fact_id, where, answer in self._answers():
             if answer.fault is not None:
                 yield f"{fact_id} {where}: {answer.fault}"
+        for fact_id, where, reason in self._reader.failures(self._view):
+            yield f"{fact_id} {where}: {reason}"
 
     def _judged(self) -> Iterator[tuple[str, str, bool, bool]]:
         """Yield fact, condition, and what the model-free grader and the judge say, both decided."""
@@ -219,9 +234,10 @@ def _by_judge(*, is_right: bool) -> Grade:
     return Grade("right" if is_right else "wrong", "judge")
 
 
-def _undecided(text: str, verdict: ModelReply | None) -> Answer:
+def _undecided(text: str, verdict: ModelReply | None, failure: str | None) -> Answer:
     if verdict is None:
-        return Answer(text, Grade("ungraded", "nobody"), None, "no judge was asked")
+        reason = "no judge was asked" if failure is None else f"the judge: {failure}"
+        return Answer(text, Grade("ungraded", "nobody"), None, reason)
     reason = fault_of(verdict) or "neither yes nor no"
     return Answer(text, Grade("ungraded", "judge"), None, f"the judge's word: {reason}")
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
+from compaction.errors import ModelError
 from compaction.llm import ChatModel, ModelCall, ModelReply, OpenAIChat
 from compaction.messages import Messages
 from compaction.model_wire import FIRST_SEED, Api
@@ -24,6 +25,7 @@ from evals.next_action import (
     action_call,
     sampled_requests,
 )
+from evals.patience import FIRST_WAIT_SECONDS, PatientChat, Watch
 from evals.prepare import Prepared, prepare
 from evals.prices import PriceVector
 from evals.probe_score import DECIDED
@@ -40,8 +42,6 @@ from evals.spending import (
 )
 from evals.views import views_at
 
-RETRIES: Final = 5
-"""Of one request: the client waits as long as `retry-after` says."""
 Judged = Literal["undecided", "all", "none"]
 
 Say = Callable[[str], None]
@@ -65,7 +65,9 @@ class ProbeRequest:
     concurrency: int = 1
     max_cost_usd: float | None = None
     timeout_seconds: float = 600.0
+    first_wait_seconds: float = FIRST_WAIT_SECONDS
     api: Api = "chat"
+    stream: bool = False
     price: PriceVector | None = None
     """Instead of the list price of the model."""
 
@@ -115,6 +117,8 @@ class Recorded:
     """None: the prices are not known."""
     skipped: list[str] = field(default_factory=list)
     """Transcripts about which nothing can be asked, and why."""
+    failed: list[str] = field(default_factory=list)
+    """Calls that stay unanswered, and why; the same command asks them again."""
 
 
 class Book(ChatModel, Protocol):
@@ -122,7 +126,7 @@ class Book(ChatModel, Protocol):
 
     def complete_all(
         self, calls: Sequence[ModelCall], *, concurrency: int = 1
-    ) -> list[ModelReply]: ...
+    ) -> list[ModelReply | ModelError]: ...
 
 
 class Books(NamedTuple):
@@ -154,16 +158,20 @@ def record(asked: ProbeRequest, say: Say) -> Recorded:
 
     Raises:
         BudgetError: the limit is reached; what was recorded is kept.
-        ModelError: the endpoint failed; what was recorded is kept.
+        EndpointError: the endpoint answers nobody; what was recorded is kept.
     """
-    done = Recorded()
+    watch = Watch()
+    done = Recorded(failed=watch.failed)
     tariff = _tariff(asked)
     with (
         closing(_chat(asked, TEMPERATURE)) as steady,
         closing(_chat(asked, ACTION_TEMPERATURE)) as wavering,
     ):
-        live = LimitedChat(steady, tariff, asked.max_cost_usd)
-        proposing = live.sharing(wavering)
+        limited = LimitedChat(steady, tariff, asked.max_cost_usd)
+        live, proposing = (
+            PatientChat(each, watch, asked.first_wait_seconds)
+            for each in (limited, limited.sharing(wavering))
+        )
         for task in _tasks(asked, done.skipped):
             recordings = task.recordings
             books = Books(
@@ -172,8 +180,8 @@ def record(asked: ProbeRequest, say: Say) -> Recorded:
                 recordings.chat(ACTIONS, temperature=ACTION_TEMPERATURE, live=proposing),
             )
             _Asking(asked, task, books, say).run()
-    done.asked = live.purse.calls
-    done.spent_usd = None if tariff.rates is None else live.purse.spent_usd
+    done.asked = limited.purse.calls
+    done.spent_usd = None if tariff.rates is None else limited.purse.spent_usd
     return done
 
 
@@ -251,7 +259,7 @@ class _Asking:
         judged = [
             judge_call(probe.question, probe.answers, reply.text)
             for (probe, _), reply in zip(questions, replies, strict=True)
-            if self._is_judged(probe, reply)
+            if isinstance(reply, ModelReply) and self._is_judged(probe, reply)
         ]
         ask(judged, concurrency=together)
         self.say(
@@ -271,9 +279,10 @@ def _chat(asked: ProbeRequest, temperature: float) -> OpenAIChat:
         asked.model,
         asked.base_url,
         timeout_seconds=asked.timeout_seconds,
-        max_retries=RETRIES,
+        max_retries=0,  # `PatientChat` knows what may be asked again
         temperature=temperature,
         api=asked.api,
+        stream=asked.stream,
     )
 
 

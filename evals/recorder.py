@@ -1,13 +1,14 @@
-"""vcrpy with this project's settings: record, replay, go on with a recording that was interrupted.
+"""vcrpy with this project's settings: record, replay, go on with an interrupted recording.
 
-Only cleaned requests and answers are ever stored (`evals.redaction`). A request is found again by
-method, path and the digest of its cleaned body.
+Only what `evals.redaction` cleaned is ever stored. A request is found again by method, path and the
+digest of its body.
 """
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -16,7 +17,7 @@ from evals.cassette_files import CassetteError, dump_yaml, parse_cassette
 from evals.cassette_journal import CassetteJournal
 from evals.cassette_misses import explain_miss
 from evals.cassettes import load_cassette, request_value
-from evals.redaction import DIGEST_HEADER, clean_request, clean_response
+from evals.redaction import DIGEST_HEADER, IsAnswer, clean_request, clean_response
 
 if TYPE_CHECKING:
     from vcr.cassette import Cassette
@@ -45,6 +46,7 @@ def recorder(
     *,
     mode: Literal["replay", "record", "extend"] = "replay",
     repeats: bool = True,
+    is_answer: IsAnswer | None = None,
 ) -> Iterator["Cassette"]:
     """Open a cassette; a new one is plain YAML if its name ends so, else in the compact layout.
 
@@ -53,10 +55,11 @@ def recorder(
 
     Args:
         path: The cassette file.
-        mode: `replay` needs the file and refuses anything new; `record` starts afresh and writes
-            only if the block succeeds; `extend` adds what is missing.
+        mode: `replay` needs the file and refuses what is new; `extend` adds what is missing;
+            `record` starts afresh and writes only if the block succeeds.
         repeats: Give an answer as often as it is asked for; otherwise once, equal requests in the
             order in which they were recorded.
+        is_answer: Which bodies of answers are stored; others are passed on only.
 
     Raises:
         CassetteError: the cassette to replay cannot be used (vcrpy would carry on without it).
@@ -72,6 +75,7 @@ def recorder(
         persister=_Files(can_load=mode != "record"),
         allow_playback_repeats=repeats,
         record_on_exception=mode == "extend",
+        before_record_response=partial(clean_response, is_answer=is_answer),
     ) as cassette:
         if mode == "replay":
             _refuse_unrecorded(cassette, file)

@@ -7,7 +7,7 @@ import hashlib
 import json
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -15,6 +15,8 @@ from evals.cassette_files import CassetteError
 from evals.secret_shapes import redact_secrets
 
 DIGEST_HEADER = "x-body-digest"
+IsAnswer = Callable[[Any], bool]
+"""Tells from the body of a reply, without secrets, whether it is one to keep."""
 KEPT_HEADERS = frozenset({"accept", "content-type", "retry-after", "anthropic-version"})
 """Every other header is dropped, which covers credentials, cookies, organisations and dates."""
 SECRET_QUERY_KEYS = frozenset(
@@ -70,8 +72,12 @@ def clean_request(request: Exchange) -> Exchange:
     return request
 
 
-def clean_response(response: dict[str, Any]) -> dict[str, Any] | None:
+def clean_response(
+    response: dict[str, Any], *, is_answer: IsAnswer | None = None
+) -> dict[str, Any] | None:
     """Redact the body and keep harmless headers; None, which is not stored, for a failure.
+
+    What is a failure is told by the status, and by `is_answer` from the body.
 
     Raises:
         CassetteError: the body is packed in a way that cannot be looked into.
@@ -80,6 +86,8 @@ def clean_response(response: dict[str, Any]) -> dict[str, Any] | None:
         return None
     lower = {name.lower(): value for name, value in response["headers"].items()}
     body = _redacted_body(response["body"]["string"])
+    if is_answer is not None and not is_answer(body):
+        return None
     packed = [
         item for item in lower.get("content-encoding", ()) if item not in ("identity", "gzip")
     ]

@@ -1,5 +1,7 @@
 """What a scripted endpoint says: answers of Chat Completions with usage, whole or in pieces.
 
+The same answers as of the Responses API are made from these in `evals.scripted_responses`.
+
 Usage follows from the request, so it is the same on every machine; nothing is billed.
 """
 
@@ -30,6 +32,7 @@ class Reply:
     """Added to `created`; the clock of the answers is the script's, not the machine's."""
     delay_seconds: float = 0.0
     """Really waited before the answer."""
+    refusal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +72,11 @@ class Completions:
         self.created += reply.elapsed_seconds
         completion = self._completion(body, reply)
         self._answered += 1
-        self._previous = body["messages"]
+        self._previous = messages_of(body)
         return completion
 
     def _completion(self, body: Json, reply: Reply) -> Json:
-        message: Json = {"role": "assistant", "content": reply.content, "refusal": None}
+        message: Json = {"role": "assistant", "content": reply.content, "refusal": reply.refusal}
         if reply.tool_calls:
             message["tool_calls"] = list(reply.tool_calls)
         seed = f"{self.model}.{self._answered}.{_dumps(message)}"
@@ -89,7 +92,7 @@ class Completions:
         }
 
     def _usage(self, body: Json, message: Json) -> Json:
-        messages: list[Json] = body["messages"]
+        messages = messages_of(body)
         shared = 0
         for old, new in zip(self._previous, messages, strict=False):
             if old != new:
@@ -127,17 +130,30 @@ class Completions:
         return self._sizes_tokens[text]
 
 
+def messages_of(body: Json) -> list[Json]:
+    """Return the messages of a request; items of the Responses API as messages of their text."""
+    if "messages" in body:
+        found: list[Json] = body["messages"]
+        return found
+    return [
+        {"content": str(item.get("content") or item.get("output") or item.get("arguments") or "")}
+        for item in body["input"]
+    ]
+
+
 def chunks_of(completion: Json, *, with_usage: bool) -> Iterator[Json]:
     """Yield a completion in the pieces of a stream; `with_usage` adds a last one with the usage."""
     (choice,) = completion["choices"]
     message = choice["message"]
     deltas: list[Json] = [{"role": "assistant", "content": "" if message["content"] else None}]
-    deltas += [{"content": piece} for piece in _pieces(message["content"] or "")]
+    deltas += [{"content": piece} for piece in pieces_of(message["content"] or "")]
+    if message["refusal"]:
+        deltas.append({"refusal": message["refusal"]})
     for index, call in enumerate(message.get("tool_calls") or ()):
         function = {"name": call["function"]["name"], "arguments": ""}
         head = {"index": index, "id": call["id"], "type": "function", "function": function}
         deltas.append({"tool_calls": [head]})
-        for piece in _pieces(call["function"]["arguments"]):
+        for piece in pieces_of(call["function"]["arguments"]):
             deltas.append({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
     kept = {key: completion[key] for key in ("id", "created", "model")}
     common = {**kept, "object": "chat.completion.chunk"}
@@ -149,7 +165,7 @@ def chunks_of(completion: Json, *, with_usage: bool) -> Iterator[Json]:
         yield {**common, "choices": [], "usage": completion["usage"]}
 
 
-def _pieces(text: str) -> Iterator[str]:
+def pieces_of(text: str) -> Iterator[str]:
     return (text[at : at + PIECE_CHARS] for at in range(0, len(text), PIECE_CHARS))
 
 

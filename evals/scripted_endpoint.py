@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that answers Chat Completions from a script.
+"""A real HTTP server on loopback that answers Chat Completions and Responses from a script.
 
 It exists to record and to test: the client, the wire and the cassette are real, the answers are
 not a model's. It answers whole or streamed, plain or gzip, late, with errors, or not to the end.
@@ -24,7 +24,10 @@ from evals.scripted_answers import (
     chunks_of,
     quarter_of_chars,
 )
+from evals.scripted_responses import events_of, response_of
 
+_LISTS = {"/v1/chat/completions": "messages", "/v1/responses": "input"}
+"""Path -> the list that says in a body what was said."""
 MISSING_BYTES = 500
 """By which an answer that is cut off falls short of its announced length."""
 
@@ -121,7 +124,8 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(said, Fault):
             self._fail(said, is_stream=bool(body.get("stream")))
         else:
-            self._send(200, *_encoded(completion, body))
+            is_chat = "messages" in body
+            self._send(200, *(_encoded if is_chat else _encoded_response)(completion, body))
 
     def _fail(self, fault: Fault, *, is_stream: bool) -> None:
         self.close_connection = True
@@ -132,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault.kind == "malformed":
             self._send(200, b'{"id": "chatcmpl-broken", "choices": [', "application/json")
         elif fault.kind == "cut_off":
-            start = {"id": "chatcmpl-cut", "choices": []}
+            start: Json = {"id": "chatcmpl-cut", "choices": []}
             kind = "text/event-stream" if is_stream else "application/json"
             raw = _event(start) if is_stream else _dumps(start).encode("utf-8")
             self._send(200, raw, kind, missing_bytes=MISSING_BYTES)
@@ -150,6 +154,8 @@ class _Handler(BaseHTTPRequestHandler):
         missing_bytes: int = 0,
     ) -> None:
         more = dict(headers or {})
+        if self.close_connection:  # else a client takes the connection for its next request
+            more["connection"] = "close"
         if self.server.compress and "gzip" in self.headers.get("accept-encoding", ""):
             raw, more["content-encoding"] = gzip.compress(raw, mtime=0), "gzip"
         self.send_response(status)
@@ -172,19 +178,30 @@ def _encoded(completion: Json, body: Json) -> tuple[bytes, str]:
     return b"".join([*events, b"data: [DONE]\n\n"]), "text/event-stream"
 
 
+def _encoded_response(completion: Json, body: Json) -> tuple[bytes, str]:
+    """Do what `_encoded` does, in the shape of the Responses API."""
+    response = response_of(completion)
+    if not body.get("stream"):
+        return _dumps(response).encode("utf-8"), "application/json"
+    return b"".join(
+        f"event: {event['type']}\n".encode() + _event(event) for event in events_of(response)
+    ), "text/event-stream"
+
+
 def _event(chunk: Json) -> bytes:
     return f"data: {_dumps(chunk)}\n\n".encode()
 
 
 def _problem(path: str, raw: bytes) -> tuple[int, str] | None:
-    if path.split("?")[0] != "/v1/chat/completions":
+    name = _LISTS.get(path.split("?")[0])
+    if name is None:
         return 404, f"no such path: {path}"
     try:
         body = json.loads(raw)
     except ValueError:
         return 400, "the body is not JSON"
-    if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
-        return 400, "the body has no list `messages`"
+    if not isinstance(body, dict) or not isinstance(body.get(name), list):
+        return 400, f"the body has no list `{name}`"
     return None
 
 

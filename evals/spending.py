@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Final
 from urllib.parse import urlsplit
 
-from compaction.errors import CompactionError
+from compaction.errors import CompactionError, ModelError
 from compaction.extractive import ExtractiveModel
 from compaction.llm import ChatModel, ModelCall, ModelReply
 from compaction.tokens import TOKENS_PER_REQUEST, TiktokenCounter
@@ -97,7 +97,8 @@ class Purse:
 class LimitedChat:
     """Passes calls on while the dearest that they can be stays within a limit.
 
-    A failed call counts as if it had been paid in full: nobody knows that it was not.
+    A failed call counts as if it had been paid in full, unless the endpoint turned it away or was
+    not reached: nobody knows that it was not.
     """
 
     def __init__(
@@ -136,6 +137,9 @@ class LimitedChat:
                 usage = reply.usage
                 paid = self._tariff.usd(usage.input_tokens, usage.output_tokens) or 0.0
             return reply
+        except ModelError as error:
+            paid = most if error.fate == "unanswered" else 0.0
+            raise
         finally:
             self.purse.pay(most, paid, answered=answered)
 
@@ -189,7 +193,9 @@ class EstimatingChat:
         # Two prompts may get the same lines; the views are told apart all the same.
         return ModelReply(f"{ExtractiveModel().complete(call).text}\n{digest[-8:]}")
 
-    def complete_all(self, calls: Sequence[ModelCall], *, concurrency: int = 1) -> list[ModelReply]:
+    def complete_all(
+        self, calls: Sequence[ModelCall], *, concurrency: int = 1
+    ) -> list[ModelReply | ModelError]:
         return [self.complete(call) for call in calls]
 
     async def acomplete(self, call: ModelCall) -> ModelReply:

@@ -22,6 +22,7 @@ from evals.answers import (
     request_digest,
 )
 from evals.cassettes import load_cassette
+from evals.failed_calls import FAILURES_FILE
 from evals.scripted_answers import Fault, Reply
 from evals.scripted_endpoint import serve_script
 
@@ -66,23 +67,26 @@ def test_an_answer_is_asked_for_once_and_found_again_by_the_request(tmp_path, li
 @pytest.mark.parametrize(
     "other",
     [
-        asking("b"),
+        asking("b", max_output_tokens=9),
         asking("a", max_output_tokens=5),
-        asking("a", seed=2),
-        replace(asking("a"), messages=(Message("system", "x"), Message("user", "a"))),
+        asking("a", max_output_tokens=9, seed=2),
+        replace(
+            asking("a", max_output_tokens=9),
+            messages=(Message("system", "x"), Message("user", "a")),
+        ),
     ],
 )
 def test_what_was_not_asked_is_unrecorded_and_says_how_to_record_it(tmp_path, live, other):
     path = tmp_path / "probes.json"
     with serve_script(echo, model="m") as endpoint:
-        RecordedChat(path, ENDPOINT, live(endpoint)).complete(asking("a"))
+        RecordedChat(path, ENDPOINT, live(endpoint)).complete(asking("a", max_output_tokens=9))
 
     with pytest.raises(
         UnrecordedError, match=r"no recorded probe answer of m .*; record it: probe"
     ):
         RecordedChat(path, ENDPOINT, hint="probe x").complete(other)
     with pytest.raises(UnrecordedError):
-        RecordedChat(path, Endpoint("other")).complete(asking("a"))
+        RecordedChat(path, Endpoint("other")).complete(asking("a", max_output_tokens=9))
 
 
 def test_an_answer_recorded_without_a_refused_parameter_is_found(tmp_path, live):
@@ -168,11 +172,31 @@ def test_of_several_asked_together_the_answered_ones_are_kept_when_one_fails(tmp
     path = tmp_path / "probes.json"
     with serve_script(say, model="m") as endpoint:
         chat = RecordedChat(path, ENDPOINT, live(endpoint))
-        with pytest.raises(ModelError, match="400"):
-            chat.complete_all([asking("a"), asking("b"), asking("c")], concurrency=3)
+        outcomes = chat.complete_all([asking("a"), asking("b"), asking("c")], concurrency=3)
 
+    assert [getattr(outcome, "text", None) for outcome in outcomes] == ["said: a", None, "said: c"]
     kept = RecordedChat(path, ENDPOINT)
     assert [kept.find(asking(letter)) is not None for letter in "abc"] == [True, False, True]
+    assert "400" in kept.failure_of(asking("b"))
+    with pytest.raises(UnrecordedError, match=r"the last try failed: .*400"):
+        kept.complete(asking("b"))
+
+
+def test_an_error_names_no_key_on_disk_and_is_forgotten_with_the_answer(tmp_path, live):
+    key = "sk-proj-" + "a1B2" * 12
+    script = iter([Fault("status", status=400, text=f"no such thing for {key}"), Reply("late")])
+    path = tmp_path / "probes.json"
+    with serve_script(lambda _: next(script), model="m") as endpoint:
+        chat = RecordedChat(path, ENDPOINT, live(endpoint))
+        (failed,) = chat.complete_all([asking("a")])
+        noted = (tmp_path / FAILURES_FILE).read_text("ascii")
+        (answered,) = chat.complete_all([asking("a")])
+
+    assert isinstance(failed, ModelError)
+    assert "no such thing for" in noted
+    assert key not in noted
+    assert answered.text == "late"
+    assert not (tmp_path / FAILURES_FILE).exists()
 
 
 def test_damaged_times_cost_the_times_only(tmp_path, live):

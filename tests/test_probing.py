@@ -8,6 +8,7 @@ from compaction.errors import ModelError
 from evals.answers import UnrecordedError
 from evals.cells import Plan
 from evals.loading import survey
+from evals.patience import MAX_FAILURES_IN_A_ROW, EndpointError
 from evals.probing import ProbeRequest, outlook, record
 from evals.recordings import ACTIONS, PROBES, SUMMARIES, recorded_models
 from evals.results import RunFolder
@@ -81,7 +82,7 @@ def test_what_was_recorded_is_never_asked_again(dataset):
     assert done.asked == 0
 
 
-def test_a_recording_goes_on_where_it_was_interrupted(tmp_path, recorded):
+def test_a_call_that_is_refused_keeps_no_other_from_being_asked(tmp_path, recorded):
     folder = tmp_path / "relay"
     folder.mkdir()
     for name in ("cassette.json", "facts.json"):
@@ -97,8 +98,34 @@ def test_a_recording_goes_on_where_it_was_interrupted(tmp_path, recorded):
         return reader_that_reads(body)
 
     with serve_script(say, model=MODEL) as endpoint:
-        with pytest.raises(ModelError, match="400"):
+        first = record(request(cassette, endpoint), lambda _: None)
+        second = record(request(cassette, endpoint), lambda _: None)
+
+    assert (first.asked, second.asked) == (recorded[1].asked - 1, 1)
+    assert "400" in first.failed[0]
+    assert second.failed == []
+
+
+def test_a_recording_goes_on_where_its_endpoint_went_away(tmp_path, recorded):
+    folder = tmp_path / "relay"
+    folder.mkdir()
+    for name in ("cassette.json", "facts.json"):
+        shutil.copy(recorded[0].with_name(name), folder / name)
+    cassette = folder / "cassette.json"
+    answered = []
+
+    def say(body):
+        if len(answered) == 4:
+            return Fault("cut_off")
+        answered.append(body)
+        return reader_that_reads(body)
+
+    with serve_script(say, model=MODEL) as endpoint:
+        with pytest.raises(EndpointError, match="3 such calls in a row"):
             record(request(cassette, endpoint), lambda _: None)
+        # What was cut off may have been charged: it is not asked again on the same run.
+        assert len(endpoint.requests) == 4 + MAX_FAILURES_IN_A_ROW
+        answered.append(None)
         kept = answers_in(folder / "models" / MODEL / PROBES)
         done = record(request(cassette, endpoint), lambda _: None)
 

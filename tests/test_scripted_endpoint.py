@@ -225,7 +225,8 @@ def test_the_end_of_the_script_is_an_error_that_says_so():
     [
         (b"{", "/chat/completions", 400),
         ({"model": "m"}, "/chat/completions", 400),
-        (said("a"), "/responses", 404),
+        (said("a"), "/responses", 400),
+        (said("a"), "/completions", 404),
     ],
 )
 def test_a_bad_request_costs_no_reply(body, path, status):

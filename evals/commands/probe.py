@@ -1,11 +1,16 @@
 """`probe`: record what a model answers over views, for `run --probes` to grade."""
 
+from collections import Counter
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import typer
 
+from compaction.errors import one_line
 from evals.commands.flags import Grids, Paths, Sets, Strategies, check_model, grids_of, pairs_of
+
+MAX_REASONS: Final = 10
+"""Kinds of failures that are named."""
 
 
 def probe(
@@ -40,6 +45,9 @@ def probe(
         str | None, typer.Option(metavar="MODEL", help="Take this model's prices.")
     ] = None,
     price_file: Annotated[Path | None, typer.Option(help="Prices of your own.")] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Let answers come in pieces, if the endpoint insists.")
+    ] = False,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one answer.")] = 600.0,
 ) -> None:
     """Record what a model says: summaries, answers, next actions. Run it again to continue.
@@ -66,6 +74,7 @@ def probe(
         model=model,
         base_url=base_url,
         api=api,
+        stream=stream,
         paths=tuple(paths or ()),
         settings=tuple(settings_of(chosen)) if strategy else (),
         max_questions=questions,
@@ -85,3 +94,8 @@ def probe(
         typer.echo(f"nothing asked about {reason}", err=True)
     spent = "an unknown sum" if done.spent_usd is None else f"${done.spent_usd:.4f}"
     typer.echo(f"{done.asked} new answers, {spent} spent; grade them with `run --probes`")
+    for reason, n in Counter(done.failed).most_common(MAX_REASONS):
+        typer.echo(f"failed, {n} times: {one_line(reason)}", err=True)
+    if done.failed:
+        typer.echo("the same command asks these again, and nothing that is answered", err=True)
+        raise typer.Exit(1)
