@@ -38,13 +38,16 @@ class Pairing:
         for call in message.tool_calls:
             self._open[call_key(call)].append((index, call))
         if message.is_result:
-            waiting = self._open.get(result_key(message))
+            key = result_key(message)
+            waiting = self._open.get(key)
             if not waiting:
                 self.orphans.append(index)
                 return
             newest = waiting[-1][0]
             taken = next(item for item in waiting if item[0] == newest)
             waiting.remove(taken)
+            if not waiting:
+                del self._open[key]
             self.call_of[index] = taken
             self.results_of[newest].append(index)
 

@@ -153,18 +153,21 @@ class Standing:
         del highest_of[same:]
         self.seams = self.seams[: bisect_left(self.seams, same)]
         self.new_seams, self.edits, self.joints = [], [], []
-        follow, come = self._followed_before(), set(map(id, self.come))
+        predecessors, come = _Predecessors(self.previous.entries, same), iter(self.come)
+        next_new = next(come, None)
         highest = highest_of[-1] if highest_of else -1
         before = entries[same - 1] if same else None
         index_before = -1 if before is None else index_of(before)
         for position in range(same, len(entries)):
             entry = entries[position]
-            index, is_new = index_of(entry), id(entry) in come
-            if is_new and _is_edit(entry):
-                self.edits.append(position)
+            index, is_new = index_of(entry), entry is next_new
+            if is_new:
+                next_new = next(come, None)
+                if _is_edit(entry):
+                    self.edits.append(position)
             if index is None or index_before is None or index != index_before + 1:
                 self.new_seams.append(position)
-            elif _is_edit(before) if is_new else follow.get(id(entry)) != _id(before):
+            elif _is_edit(before) if is_new else predecessors.of(entry) is not before:
                 self.joints.append(position)
             if index is not None and index <= highest:
                 self._misplace(position, index, entries)
@@ -174,12 +177,6 @@ class Standing:
             before, index_before = entry, index
         self.seams += self.new_seams
 
-    def _followed_before(self) -> dict[int, int]:
-        """Return object id of an entry -> that of the one it stood behind, of what has changed."""
-        entries, same = self.previous.entries, self.same
-        start = max(1, same)
-        return dict(zip(map(id, entries[start:]), map(id, entries[start - 1 :]), strict=False))
-
     def _misplace(self, position: int, index: int, entries: Entries) -> None:
         twice = any(index_of(entry) == index for entry in entries[:position])
         rule = "nothing_stands_twice" if twice else "order_is_kept"
@@ -188,9 +185,26 @@ class Standing:
         )
 
 
+class _Predecessors:
+    """Behind which entry one stood in a view; cheap as long as they are asked for in order."""
+
+    def __init__(self, entries: Entries, start: int) -> None:
+        self._entries, self._at = entries, start
+        self._of: dict[int, Entry | None] = {}
+        """By object id; filled where entries have changed places."""
+
+    def of(self, entry: Entry) -> Entry | None:
+        entries, at = self._entries, self._at
+        if self._of:
+            return self._of[id(entry)]
+        while at < len(entries) and entries[at] is not entry:
+            at += 1
+        if at == len(entries):
+            self._of = dict(zip(map(id, entries), (None, *entries), strict=False))
+            return self._of[id(entry)]
+        self._at = at
+        return entries[at - 1] if at else None
+
+
 def _is_edit(entry: Entry | None) -> bool:
     return entry is not None and entry.origin.kind != "whole"
-
-
-def _id(entry: Entry | None) -> int | None:
-    return None if entry is None else id(entry)

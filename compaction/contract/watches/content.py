@@ -71,8 +71,10 @@ class PointerWatch:
     """Looks at a pointer when it comes, and again when results with the id it names have moved."""
 
     def __init__(self) -> None:
-        self._results: dict[str, list[int]] = {}
-        """Call id -> the results with it."""
+        self._latest: dict[str, int] = {}
+        """Call id -> the latest result with it."""
+        self._earlier: dict[int, int] = {}
+        """Result -> the one before it with the same call id."""
         self._pointing: dict[int, tuple[Entry, tuple[str, ...]]] = {}
         """By object id of the entry: the call ids that it names."""
         self._pointed: dict[str, set[int]] = {}
@@ -87,7 +89,10 @@ class PointerWatch:
         for index in standing.learned:
             message = history[index]
             if message.is_result and message.tool_call_id:
-                self._results.setdefault(message.tool_call_id, []).append(index)
+                earlier = self._latest.get(message.tool_call_id)
+                self._latest[message.tool_call_id] = index
+                if earlier is not None:
+                    self._earlier[index] = earlier
         for entry in standing.gone if self._pointing else ():
             self._forget(entry)
         again = {*self._dangling}
@@ -117,7 +122,7 @@ class PointerWatch:
         before = history[entry.origin.first]
         own = {before.tool_call_id, entry.origin.handle}
         words = {word.rstrip(".:") for word in _WORD.findall(entry.message.text)} - own
-        named = [word for word in words if word in self._results]
+        named = [word for word in words if word in self._latest]
         if not named:
             return ()
         known = {word.rstrip(".:") for word in _WORD.findall(before.text)}
@@ -138,5 +143,10 @@ class PointerWatch:
                 self._dangling[one] = call_id
 
     def _is_visible(self, call_id: str, standing: Standing) -> bool:
-        shown = (standing.shown.get(index) for index in reversed(self._results[call_id]))
-        return any(entry is not None and entry.origin.kind == "whole" for entry in shown)
+        index: int | None = self._latest[call_id]
+        while index is not None:
+            entry = standing.shown.get(index)
+            if entry is not None and entry.origin.kind == "whole":
+                return True
+            index = self._earlier.get(index)
+        return False
