@@ -1,11 +1,9 @@
 """What an agent did to which file, as the whole history tells it and as a view tells it.
 
-A file's state is the last thing that a call did to it: read, modified or deleted. Calls are known
-by their names and path arguments and by the headers of patches; what a shell command does to a file
-is not seen, and a call that failed did nothing. Source: reference/methods.md section 5, F6.
+A file's state is the last thing that a call did to it (`evals.file_calls`): read, modified or
+deleted. A call that failed did nothing. Source: reference/methods.md section 5, F6.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -14,18 +12,13 @@ from typing import Final, Literal
 from compaction.messages import Message, ToolCall
 from compaction.pairing import Pairing
 from compaction.tiers.file_ledger import split_footprint
-from evals.file_versions import PATH_ARGUMENTS
-from evals.message_text import decoded
-from evals.reference_tokens import canonical_path
+from evals import file_calls
+from evals.file_calls import actions_of, canonical_file
 from evals.references import occurs_in
-from evals.tool_names import is_read_only, is_writing
 
 State = Literal["read", "modified", "deleted"]
 Survival = Literal["kept", "stale", "lost"]
 
-_PATCH: Final = re.compile(r"(?m)^\*\*\* (Add|Update|Delete) File: (.+?)\s*$")
-_FAILED: Final = '"is_error":true'
-_DELETING: Final = re.compile(r"delete|remove|unlink|\brm\b", re.IGNORECASE)
 _SAYS: Final[Mapping[State, re.Pattern[str]]] = {
     "deleted": re.compile(r"delet|remov|dropp|unlink|删除|移除|gelösch", re.IGNORECASE),
     "modified": re.compile(
@@ -40,8 +33,9 @@ _SAYS: Final[Mapping[State, re.Pattern[str]]] = {
 
 def failed_calls(messages: Sequence[Message]) -> frozenset[ToolCall]:
     """Return the calls whose results are marked as errors."""
-    call_of = Pairing(messages).call_of
-    return frozenset(call for at, (_, call) in call_of.items() if _FAILED in messages[at].extra)
+    return frozenset(
+        call for _, call in file_calls.failed_calls(messages, Pairing(messages).call_of)
+    )
 
 
 def states_of(messages: Iterable[Message], failed: frozenset[ToolCall]) -> dict[str, State]:
@@ -50,7 +44,9 @@ def states_of(messages: Iterable[Message], failed: frozenset[ToolCall]) -> dict[
     for message in messages:
         for call in message.tool_calls:
             if call not in failed:
-                states |= _done_by(call)
+                for path, action in actions_of(call).items():
+                    if action != "named":
+                        states[path] = action
     return states
 
 
@@ -92,8 +88,8 @@ def _lines_naming(path: str, text: str) -> tuple[str, ...]:
         return ()
     rest, footprint = split_footprint(text)
     found = [f"{heading} {line}" for heading, line in _headed(rest) if occurs_in(path, line)]
-    found += ["modified"] * (path in map(_canonical, footprint.modified))
-    found += ["read"] * (path in map(_canonical, footprint.read))
+    found += ["modified"] * (path in map(canonical_file, footprint.modified))
+    found += ["read"] * (path in map(canonical_file, footprint.read))
     return tuple(found)
 
 
@@ -107,39 +103,3 @@ def _headed(text: str) -> Iterable[tuple[str, str]]:
         elif not stripped:
             continue
         yield heading, line
-
-
-@lru_cache(maxsize=16_384)
-def _done_by(call: ToolCall) -> dict[str, State]:
-    arguments = call.arguments
-    done: dict[str, State] = {}
-    if "*** " in arguments:
-        for verb, path in _PATCH.findall(decoded(arguments)):
-            done[_canonical(path)] = "deleted" if verb == "Delete" else "modified"
-    path = _path_in(arguments)
-    if path is None:
-        return done
-    if is_writing(call.name) and '"view"' not in arguments:
-        done[path] = "deleted" if _DELETING.search(call.name) else "modified"
-    elif is_read_only(call.name) or '"view"' in arguments:
-        done[path] = "read"
-    return done
-
-
-def _path_in(arguments: str) -> str | None:
-    if "path" not in arguments and "file" not in arguments:
-        return None
-    try:
-        given = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(given, dict):
-        return None
-    values = (given.get(name) for name in PATH_ARGUMENTS)
-    path = next((value for value in values if isinstance(value, str) and value.strip()), None)
-    return None if path is None or path.strip() in (".", "/") else _canonical(path)
-
-
-def _canonical(path: str) -> str:
-    plain = path.strip().replace("\\", "/")
-    return canonical_path(plain) or plain

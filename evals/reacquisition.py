@@ -12,7 +12,6 @@ The price of forgetting on real logs: after a compaction agents mostly read agai
   not been fetched again after the boundary before.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,10 +19,17 @@ from typing import Any, Final, Literal, NamedTuple
 
 from compaction.messages import Message, Messages, ToolCall, canonical_json
 from compaction.pairing import Pairing
-from evals.file_versions import PATH_ARGUMENTS
+from evals.file_calls import (
+    arguments_of,
+    changed_by,
+    failed_calls,
+    is_change,
+    is_patch,
+    named_file,
+    text_argument,
+)
 from evals.quotes import without_line_numbers
-from evals.reference_tokens import canonical_path
-from evals.tool_names import is_read_only, is_writing
+from evals.tool_names import is_read_only
 
 Kind = Literal["file", "search", "url", "command", "call"]
 KINDS: Final[tuple[Kind, ...]] = ("file", "search", "url", "command", "call")
@@ -39,7 +45,6 @@ _NOISE: Final = frozenset(
     {"description", "explanation", "timeout", "timeout_ms", "yield_time_ms", "max_output_tokens"}
 )
 """Arguments that do not change what is fetched."""
-_FAILED: Final = '"is_error":true'
 
 
 class Subject(NamedTuple):
@@ -68,23 +73,21 @@ class Repeat:
 
 def subject_of(call: ToolCall) -> Subject | None:
     """Return what a call fetches, or None if it changes something or nobody can say."""
-    arguments = _arguments_of(call)
-    if arguments is None or "*** " in call.arguments:
-        return None
-    if is_writing(call.name) and arguments.get("command") != "view":
+    arguments = arguments_of(call)
+    if arguments is None or is_patch(call) or is_change(call, arguments):
         return None
     command = _first(arguments, _COMMANDS)
-    path = _text(arguments, PATH_ARGUMENTS)
+    path = named_file(arguments)
     if command is not None and not (command == "view" and path):
-        place = _text(arguments, _PLACES)
+        place = text_argument(arguments, _PLACES)
         return Subject("command", canonical_json([command, place]) if place else _shown(command))
-    if (url := _text(arguments, ("url", "uri"))) is not None:
+    if (url := text_argument(arguments, ("url", "uri"))) is not None:
         return Subject("url", url)
     told = {key: value for key, value in arguments.items() if key not in _NOISE}
-    if _text(arguments, _SEARCHES) is not None:
+    if text_argument(arguments, _SEARCHES) is not None:
         return Subject("search", f"{call.name} {canonical_json(told)}")
     if path is not None and (is_read_only(call.name) or command == "view"):
-        return Subject("file", _canonical(path))
+        return Subject("file", path)
     return (
         Subject("call", f"{call.name} {canonical_json(told)}") if is_read_only(call.name) else None
     )
@@ -113,7 +116,7 @@ class _Search:
             for at, (caller, call) in Pairing(log).call_of.items()
             if caller is not None
         }
-        self._failed = {made for at, made in self._call_of.items() if _FAILED in log[at].extra}
+        self._failed = failed_calls(log, self._call_of)
 
     def run(self) -> Iterator[Repeat]:
         fetched: set[Subject] = set()
@@ -154,14 +157,6 @@ class _Search:
                 del self._known[subject]
 
 
-def changed_by(call: ToolCall) -> frozenset[str]:
-    """Return the files that a call writes, as far as its name and arguments tell."""
-    from evals.artifacts import states_of
-
-    done = states_of([Message("assistant", tool_calls=(call,))], frozenset())
-    return frozenset(path for path, state in done.items() if state != "read")
-
-
 def known_fraction(text: str, earlier: Sequence[str]) -> float:
     """Return the share of a text's characters in lines that an earlier text has; 0 if it has none.
 
@@ -179,27 +174,9 @@ def _lines(text: str) -> Iterator[str]:
             yield stripped
 
 
-def _arguments_of(call: ToolCall) -> dict[str, Any] | None:
-    try:
-        given = json.loads(call.arguments)
-    except (ValueError, RecursionError):
-        return None
-    return given if isinstance(given, dict) else None
-
-
 def _first(arguments: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((arguments[name] for name in names if arguments.get(name)), None)
 
 
-def _text(arguments: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    found = (arguments.get(name) for name in names)
-    return next((value for value in found if isinstance(value, str) and value.strip()), None)
-
-
 def _shown(command: Any) -> str:
     return command if isinstance(command, str) else canonical_json(command)
-
-
-def _canonical(path: str) -> str:
-    plain = path.strip().replace("\\", "/")
-    return canonical_path(plain) or plain
