@@ -1,5 +1,6 @@
 """What all settings of a sweep share about one transcript: histories, sizes and peaks."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -128,8 +129,15 @@ def _prepare_segment(
 
 
 def _points(requests: Sequence[RecordedRequest], counted: Sequence[int]) -> list[Point]:
-    return [
-        Point(size, request.usage.input_tokens)
+    """Return what was counted and reported, of the model that most requests went to.
+
+    Another model has another tokenizer, and is often sent other instructions.
+    """
+    known = [
+        (request.model, Point(size, request.usage.input_tokens))
         for request, size in zip(requests, counted, strict=True)
         if request.usage and request.usage.input_tokens > 0
     ]
+    models = Counter(model for model, _ in known)
+    main = models.most_common(1)[0][0] if models else None
+    return [point for model, point in known if model == main]

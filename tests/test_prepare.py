@@ -121,3 +121,24 @@ def test_reasoning_counts_only_where_it_was_sent_back():
         for a, b in zip(without.requests, included.requests, strict=True)
     ]
     assert differences == [0, reasoning]
+
+
+def test_the_fit_is_of_the_model_that_most_requests_went_to():
+    """A log in which one question went to a small model with short instructions."""
+    messages = tuple(
+        Message(role, f"{role} {number} " * (number + 1))
+        for number in range(9)
+        for role in ("user", "assistant")
+    )
+    positions = range(1, len(messages), 2)
+    sizes = [counted(messages[:position]) + 3 for position in positions]
+    requests = [
+        RecordedRequest(position, model="large", usage=Usage(30_000 + 2 * size, 7))
+        for position, size in zip(positions, sizes, strict=True)
+    ]
+    requests[4] = RecordedRequest(positions[4], model="small", usage=Usage(900, 7))
+
+    calibration = prepare(transcript(Segment(messages, tuple(requests)))).segments[0].calibration
+
+    assert (round(calibration.slope, 6), round(calibration.offset_tokens)) == (2, 30_000)
+    assert calibration.n_requests == 8
