@@ -24,6 +24,8 @@ SECRET_QUERY_KEYS = frozenset(
     | {"secret", "client_secret", "password", "subscription-key", "code"}
 )
 _MAX_UNPACKED_BYTES = 256_000_000
+CLOCK_KEY = "timings"
+"""What llama.cpp's server adds to an answer: how long it took, different every time."""
 _SCOPE = ("index", "item_id", "output_index", "content_index")
 """Keys that tell apart the texts which a stream gives in pieces."""
 Place = tuple[Any, ...]
@@ -96,7 +98,23 @@ def clean_response(
             f"an answer in the encoding {', '.join(packed)} cannot be searched for credentials, "
             "so it is not recorded; have the endpoint send gzip or plain text"
         )
-    return {**response, "headers": _kept(lower), "body": {**response["body"], "string": body}}
+    kept = without_clock(body)
+    return {**response, "headers": _kept(lower), "body": {**response["body"], "string": kept}}
+
+
+def without_clock(body: object) -> object:
+    """Return the body of an answer, of the type it was given in, without its server's timings."""
+    if not isinstance(body, str | bytes):
+        return body
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return body
+    if not isinstance(value, dict) or CLOCK_KEY not in value:
+        return body
+    rest = {key: item for key, item in value.items() if key != CLOCK_KEY}
+    text = json.dumps(rest, ensure_ascii=False, separators=(",", ":"))
+    return text if isinstance(body, str) else text.encode()
 
 
 def _kept(headers: Any) -> dict[str, Any]:

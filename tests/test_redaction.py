@@ -167,6 +167,20 @@ def test_an_address_is_kept_without_what_opens_it(address, clean):
     assert clean_request(Request("POST", address, None, {})).uri == clean
 
 
+@pytest.mark.parametrize("kind", [str, str.encode])
+def test_an_answer_is_stored_without_the_timings_of_its_server(kind):
+    def stored(text):
+        response = {"status": {"code": 200}, "headers": {}, "body": {"string": kind(text)}}
+        return clean_response(response)["body"]["string"]
+
+    said = (
+        '{"choices": [{"message": {"content": "\u00e9 timings"}}], "timings": {"prompt_ms": 1.5}}'
+    )
+    assert stored(said) == kind('{"choices":[{"message":{"content":"\u00e9 timings"}}]}')
+    for kept in ('{"choices": [ ]}', '["timings"]', 'data: {"timings": 1}', "not JSON"):
+        assert stored(kept) == kind(kept)
+
+
 def test_failures_are_not_stored():
     assert clean_response({"status": {"code": 429}, "headers": {}, "body": {"string": b""}}) is None
 
