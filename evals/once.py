@@ -4,13 +4,15 @@ Where they compact depends on the conversation alone (`evals.boundaries`); with 
 a recorded summary is found again. The layout around it is that of the system whose prompt it is.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Literal
 
+from compaction.errors import ModelError
 from compaction.extractive import ExtractiveModel
 from compaction.history import Entries, History, View
 from compaction.llm import ModelCall, Steps, Usage, drive
 from compaction.messages import Message, Messages
+from compaction.model_wire import FIRST_SEED
 from compaction.prompts import PlainPrompt, escape, render_conversation
 from compaction.strategy import Compactor, Context, Promises, Request
 from compaction.systems.my_pi_agent_strategy import MyPiAgent
@@ -73,6 +75,9 @@ class SummaryOnce:
     """`extractive`: made of the conversation's own lines for the same headings, without a model."""
     at_tokens: int = field(default=32_000, metadata={"unit": "counted_tokens"})
     max_summary_tokens: int = MAX_SUMMARY_TOKENS
+    replicate: int = 0
+    """Asked for under a seed of its own, so that summaries of the same messages can differ; the
+    others are replicates of this one and not contestants."""
     name: ClassVar[str] = "summary_once"
     version: ClassVar[str] = "1"
     promises: ClassVar[Promises] = Promises(mode="rewriting", raises_roles=True)
@@ -81,6 +86,8 @@ class SummaryOnce:
         for parameter in ("at_tokens", "max_summary_tokens"):
             if getattr(self, parameter) < 1:
                 raise ValueError(f"{parameter} must be >= 1, got {getattr(self, parameter)}")
+        if self.replicate < 0:
+            raise ValueError(f"replicate must be >= 0, got {self.replicate}")
 
     @property
     def is_recorded(self) -> bool:
@@ -93,6 +100,8 @@ class SummaryOnce:
     def compact(self, view: View, context: Context) -> Steps[View]:
         """Return the view with the summary; unchanged if there was none to be had."""
         steps = self.tier().steps(view, context)
+        if self.replicate:
+            steps = _under_seed(steps, FIRST_SEED + self.replicate)
         if self.by == "extractive":
             return drive(steps, ExtractiveModel())
         return (yield from steps)
@@ -116,6 +125,22 @@ class SummaryOnce:
             )
         prompt = PlainPrompt() if self.prompt == "headings" else BarePrompt()
         return Summarize(prompt=prompt, max_summary_tokens=limit)
+
+
+def _under_seed(steps: Steps[View], seed: int) -> Steps[View]:
+    """Pass calls and replies through, each call with a seed."""
+    try:
+        call = next(steps)
+        while True:
+            try:
+                reply = yield replace(call, seed=seed)
+            except ModelError as error:
+                call = steps.throw(error)
+            else:
+                call = steps.send(reply)
+    except StopIteration as stop:
+        view: View = stop.value
+        return view
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,9 @@ PROBE_METRICS: Final = (
         "lower",
         "Of right (1) or not (0) between replicates of one question over one view, by the method "
         "of moments; `probe_variance_questions` is the part between questions. Only where each "
-        "question was asked several times.",
+        "question was asked several times (`probe --replicates`). Where summaries were written "
+        "several times (`summary_once`, `--grid replicate=0,1,2,3,4`), the report splits the share "
+        "of right answers into a part between conversations and one between their summaries.",
     ),
     Metric(
         "judge_kappa",

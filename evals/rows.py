@@ -68,6 +68,8 @@ class Row:
     first_failure: str | None = None
     """Why the first of them failed."""
     model_calls: int = 0
+    summary_model: str | None = None
+    """Who answered them, as the answers say; nothing is known of other models."""
     model_input_tokens: int | None = None
     model_output_tokens: int | None = None
 

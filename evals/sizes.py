@@ -53,6 +53,8 @@ class SizeScorer:
             "compactions_failed": len(failures),
             "first_failure": failures[0] if failures else None,
             "model_calls": len(calls),
+            "summary_model": ", ".join(sorted({call.model for call in calls if call.model}))
+            or None,
             "own_seconds": sum(call.seconds for call in calls) if calls else None,
             "model_input_tokens": sum(usage.input_tokens for usage in known) if known else None,
             "model_output_tokens": sum(usage.output_tokens for usage in known) if known else None,

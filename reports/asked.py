@@ -4,13 +4,14 @@ Read from rows and sidecars of a run with `--probes`; terminal, Markdown and pag
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pandas as pd
 
 from evals.agreement import kappa
+from evals.replicates import components
 from reports.frames import Run
 from reports.validity import Validity, validity
 from reports.wording import MISSING, clean, count, percent, plural, points
@@ -33,6 +34,8 @@ HEADS: Final = (
 )
 MIN_KAPPA: Final = 0.8
 """Below it a judge's verdicts are no headline. reference/methods.md 6.10."""
+REPLICATE: Final = "replicate"
+"""The parameter of a strategy that tells summaries by the same prompt apart."""
 MAX_FAULTS: Final = 5
 """Kinds of answers that are none, named with their number."""
 _PROBES: Final = (
@@ -174,3 +177,23 @@ def _variance_notes(answered: pd.DataFrame) -> Iterator[str]:
             f"{plural(least, 'replicate')}: {between:.3f} between questions, {within:.3f} between "
             "answers to the same question."
         )
+    groups = [list(group) for group in _summary_replicates(answered) if len(group) > 1]
+    spread = components(groups)
+    if spread is not None:
+        yield (
+            f"Variance of the share right, {sum(map(len, groups))} summaries of "
+            f"{len(groups)} conversations and prompts: {spread.between:.3f} between these, "
+            f"{spread.within:.3f} between summaries by the same prompt of the same conversation "
+            "(answers to them included)."
+        )
+
+
+def _summary_replicates(answered: pd.DataFrame) -> Iterator[Sequence[float]]:
+    """Yield, for each transcript, the shares right of settings that differ in `replicate` only."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in answered.dropna(subset=["probe_right_fraction"]).to_dict("records"):
+        others = {key: value for key, value in row["resolved"].items() if key != REPLICATE}
+        if REPLICATE in row["resolved"]:
+            place = (str(row["key"]), f"{row['strategy']} {sorted(others.items())}")
+            found.setdefault(place, []).append(float(row["probe_right_fraction"]))
+    return iter(found.values())

@@ -6,12 +6,15 @@ from typing import Any, Final
 
 import pandas as pd
 
+from reports.faults import EXTRACTIVE
 from reports.intervals import Estimate
 from reports.matched import curves, reach_at
 from reports.wording import clean, listed, percent, plural
 
 LONG_GAP_REQUESTS: Final = 3
 """The headline counts needs over longer gaps. Source: DESIGN section 8."""
+MAX_WRITTEN: Final = 6
+"""Settings that a line names whose summaries a model wrote."""
 SHOWN_SAVINGS: Final = (0.25, 0.5, 0.75)
 _RESULTS: Final = ("key", "status", "input_tokens_after", "reach", "needs", "lost", "compactions")
 """Settings that agree in these on every transcript gave the same result."""
@@ -34,7 +37,19 @@ def notes_of(
         *_same_results(rows),
         *_not_declared(rows),
         *_few_sessions(rows),
+        *_writers(rows),
     )
+
+
+def _writers(rows: pd.DataFrame) -> Iterator[str]:
+    """Yield which models wrote summaries, and of which settings."""
+    written = rows[rows["summary_model"].notna() & (rows["summary_model"] != EXTRACTIVE)]
+    for model, group in written.groupby("summary_model", sort=True):
+        labels = listed([clean(label) for label in group["label"].unique()], MAX_WRITTEN)
+        yield (
+            f"Summaries of {labels} were written by {clean(model)}. They say nothing about other "
+            "models."
+        )
 
 
 def _needs(rows: pd.DataFrame, lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -30,7 +30,8 @@ DEFINITION: Final = (
     "that of a need: in the message that states it; in a line of another text that shares three "
     "informative words with it; behind a handle that was tried; in another text, bare; nowhere. "
     "Rank correlation is Spearman's rho: 1 if the model fails wherever the fact is lost and "
-    "nowhere else, 0 if the one says nothing of the other."
+    "nowhere else, 0 if the one says nothing of the other. (t): Student's interval over the values "
+    "of the conversations, where they are too few for a bootstrap; to look at only."
 )
 TOO_FEW: Final = "n too small for claims"
 HEADLINE: Final = "a lost fact and an answer that is not right"

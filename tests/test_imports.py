@@ -97,7 +97,7 @@ def points_up(found: Import) -> bool:
     if is_in(found.importer, "evals") and not is_in(found.importer, "evals.commands"):
         return is_in(found.imported, "reports")
     if is_in(found.importer, "reports"):
-        places = ("evals.results", "evals.stats", "evals.agreement")
+        places = ("evals.results", "evals.stats", "evals.agreement", "evals.replicates")
         allowed = found.imported == "evals" or any(is_in(found.imported, each) for each in places)
         return is_in(found.imported, "compaction") or (
             is_in(found.imported, "evals") and not allowed

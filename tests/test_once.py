@@ -2,9 +2,11 @@
 
 import pytest
 
+from compaction.errors import ModelError
 from compaction.history import History
 from compaction.llm import ModelReply, NoModel, ScriptedChat, drive
 from compaction.messages import messages_from_openai
+from compaction.model_wire import FIRST_SEED
 from compaction.store import MemoryStore
 from compaction.strategy import Context, Request
 from compaction.tokens import CharCounter
@@ -65,6 +67,28 @@ def test_a_rejected_summary_leaves_the_view_and_is_not_asked_for_again():
     assert len(model.calls) == 1
 
 
+def test_replicates_of_a_summary_are_the_same_call_under_other_seeds():
+    models = [ScriptedChat(["A summary that is short."]) for _ in range(3)]
+    found = [
+        views(SummaryOnce(prompt="plain", at_tokens=AT, replicate=number), model)[1]
+        for number, model in enumerate(models)
+    ]
+
+    calls = [model.calls[0] for model in models]
+    assert [call.seed for call in calls] == [None, FIRST_SEED + 1, FIRST_SEED + 2]
+    assert {call.messages for call in calls} == {calls[0].messages}
+    assert {view.messages for view in found} == {found[0].messages}
+
+
+def test_a_replicate_that_fails_fails_as_the_first_does():
+    model = ScriptedChat([ModelError("cut off")])
+
+    _, at, _ = views(SummaryOnce(at_tokens=AT, replicate=1), model)
+
+    assert at.messages == MESSAGES[:4]
+    assert [event.outcome for event in at.events] == ["failed"]
+
+
 def test_the_extractive_summary_asks_nobody_and_keeps_lines_of_the_conversation():
     at = views(SummaryOnce(by="extractive", at_tokens=AT), NoModel())[1]
 
@@ -102,3 +126,5 @@ def test_every_prompt_stands_in_the_default_run():
 def test_sizes_are_positive(parameters):
     with pytest.raises(ValueError, match="must be >= 1"):
         SummaryOnce(**parameters)
+    with pytest.raises(ValueError, match="replicate must be >= 0"):
+        SummaryOnce(replicate=-1)

@@ -12,7 +12,7 @@ from evals.patience import MAX_FAILURES_IN_A_ROW, EndpointError
 from evals.probing import ProbeRequest, outlook, record
 from evals.recordings import ACTIONS, PROBES, SUMMARIES, recorded_models
 from evals.results import RunFolder
-from evals.scripted_answers import Fault
+from evals.scripted_answers import Fault, Reply
 from evals.scripted_endpoint import serve_script
 from evals.settings import Setting
 from evals.spending import BudgetError
@@ -209,6 +209,41 @@ def test_a_view_nobody_asked_about_has_no_score(dataset, tmp_path):
     assert row.status == "ok"
     assert (row.probes_unrecorded, row.probes_counted) == (2, 0)
     assert row.probe_right_fraction is None
+
+
+def test_replicates_are_asked_under_their_own_seeds_and_split_the_variance(tmp_path, dataset):
+    def wavering(body):
+        found = reader_that_reads(body)
+        is_first = body.get("seed") is None
+        return found if is_first or found.content != "WX-3318" else Reply("UNKNOWN")
+
+    with serve_script(wavering, model=MODEL) as endpoint:
+        done = record(request(dataset, endpoint, replicates=3), lambda _: None)
+    row = rows_of(dataset, tmp_path / "run", PLAIN)[0]
+
+    # Two questions in three conditions, twice more each.
+    assert done.asked == 12
+    assert row.probe_replicates == 3
+    # Ticket: right, unknown, unknown. Port: never. Means 1/3 and 0: within (2/3) / 4 = 1/6;
+    # between (3 x 2 x 1/36 - 1/6) / 3 = 0.
+    assert row.probe_right_fraction == pytest.approx(1 / 6)
+    assert row.probe_variance_answers == pytest.approx(1 / 6)
+    assert row.probe_variance_questions == pytest.approx(0.0)
+
+
+def test_the_judge_sees_all_decided_answers_if_asked_and_its_kappa_is_of_these(tmp_path, dataset):
+    def judged(body):
+        text = " ".join(str(message["content"]) for message in body["messages"])
+        return Reply("no") if "<answer>WX-3318" in text else reader_that_reads(body)
+
+    with serve_script(judged, model=MODEL) as endpoint:
+        record(request(dataset, endpoint, judged="all"), lambda _: None)
+    row = rows_of(dataset, tmp_path / "run", PLAIN)[0]
+
+    # Decided: port uncompacted; ticket uncompacted and over the summary. The judge says no to the
+    # ticket, yes to the port. All are right for the grader, so chance alone agrees as much.
+    assert row.judge_pairs == 3
+    assert row.judge_kappa == pytest.approx(0.0)
 
 
 def test_an_unrecorded_error_is_no_model_error():

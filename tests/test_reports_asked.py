@@ -1,5 +1,7 @@
 """The table of what a model still answers, and unrecorded cells beside failed ones."""
 
+from rich.console import Console
+
 from evals.results import RunFolder
 from reports import tables
 from reports.asked import HEADS, asked
@@ -135,6 +137,23 @@ def test_replicates_split_the_variance(tmp_path):
     assert "5 replicates: 0.150 between questions, 0.050 between answers" in asked(run).notes[-1]
 
 
+def test_replicates_of_summaries_split_the_variance_between_conversations_and_summaries(tmp_path):
+    def of(transcript, number, right):
+        resolved = {"prompt": "plain", "replicate": number}
+        label = f"summary_once(replicate={number})"
+        return row(
+            transcript, label, saving=0.5, resolved=resolved, probe_right_fraction=right, **ASKED
+        )
+
+    run = run_of(tmp_path, of("a", 0, 0.0), of("a", 1, 1.0), of("b", 0, 1.0), of("b", 1, 1.0))
+
+    # Means 0.5 and 1. Within: (0.25 + 0.25) / 2 = 0.25. Between: (0.125 - 0.25) / 2 < 0.
+    assert (
+        "4 summaries of 2 conversations and prompts: 0.000 between these, 0.250 between summaries"
+        in asked(run).notes[-1]
+    )
+
+
 def test_every_report_has_the_table_and_escapes_it(tmp_path):
     hostile = {**ASKED, "probe_reader": "<b>m|x</b>"}
     run = run_of(tmp_path, row("a", "plain", saving=0.5, probe_right_fraction=0.5, **hostile))
@@ -165,4 +184,24 @@ def test_what_was_never_recorded_is_no_failure(tmp_path):
     assert [fault.text for fault in failures(run).shown] == ["boom"]
     assert unrecorded(run).n_all == 2
     assert "compaction-evals probe a.json" in unrecorded(run).shown[0].text
-    assert "compaction-evals probe" in tables.markdown(run)
+    console = Console(width=200, record=True)
+    console.print(tables.terminal(run, width=200))
+    for text in (console.export_text(), tables.markdown(run), html(run)):
+        assert "record it: compaction-evals probe a.json" in " ".join(text.split())
+
+
+def test_every_report_says_whose_summaries_they_are_and_that_it_says_nothing_of_others(tmp_path):
+    run = run_of(
+        tmp_path,
+        row("a", "summary_once(prompt=plain)", saving=0.5, summary_model="small-model"),
+        row("b", "summary_once(prompt=xun)", saving=0.5, summary_model="small-model"),
+        row("a", "summary_once(by=extractive)", saving=0.5, summary_model="extractive"),
+    )
+
+    console = Console(width=300, record=True)
+    console.print(tables.terminal(run, width=300))
+    for text in (console.export_text(), tables.markdown(run), html(run)):
+        assert (
+            "Summaries of summary_once(prompt=plain) and summary_once(prompt=xun) were written by "
+            "small-model. They say nothing about other models."
+        ) in " ".join(text.split())
