@@ -7,6 +7,7 @@ process ends itself some seconds later, with a traceback of where it was.
 """
 
 import faulthandler
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,13 +90,17 @@ def _write(path: Path, text: str) -> None:
 
 def _search(target: Target, asked: CheckRequest, console: Console) -> Outcome:
     recorded = _recorded() if asked.with_recorded else ()
+    ends_at = time.monotonic() + asked.budget_seconds
     with console.status("checking") as status:
         plan = Plan(
             examples=asked.examples,
             seed=asked.seed,
             budget_seconds=asked.budget_seconds,
             recorded=recorded,
-            heartbeat=lambda count: status.update(f"checked {count} conversations"),
+            heartbeat=lambda count: status.update(
+                f"checked {count} conversations, at most {max(0, ends_at - time.monotonic()):.0f} "
+                "seconds more"
+            ),
         )
         faulthandler.dump_traceback_later(asked.budget_seconds + LAST_RESORT_SECONDS, exit=True)
         try:

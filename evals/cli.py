@@ -5,10 +5,11 @@ The flags of a command are in `evals.commands`, what it does is in the modules t
 Nothing heavy is imported before a command needs it, so that `--help` is quick.
 """
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from typer.exceptions import TyperException
@@ -34,8 +35,11 @@ from evals.commands import (
 from evals.commands.exit_codes import EXIT_INTERRUPTED, EXIT_USAGE
 from evals.config import CONFIG_FILE, Flag, read_config
 
+PROGRAM: Final = "compaction-evals"
+COMPLETION_VARIABLE: Final = "_COMPACTION_EVALS_COMPLETE"
+"""Set by a shell that asks for completions; it gives no arguments then."""
 app = typer.Typer(
-    name="compaction-evals",
+    name=PROGRAM,
     help="Measure what compacting an LLM agent's context saves and loses, on your own transcripts.",
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -130,9 +134,9 @@ def main() -> None:
     arguments = sys.argv[1:]
 
     def run_command(given: list[str]) -> int:
-        return _guarded(lambda: app(given, standalone_mode=False), debug=debug)
+        return _guarded(lambda: app(given, standalone_mode=False, prog_name=PROGRAM), debug=debug)
 
-    if arguments:
+    if arguments or COMPLETION_VARIABLE in os.environ:
         sys.exit(run_command(arguments))
     sys.exit(_guarded(lambda: start.start(run_command), debug=debug))
 

@@ -74,12 +74,19 @@ def to_json(check: FileCheck) -> Json:
 def _with_progress(
     checks: Iterator[FileCheck], n_files: int, console: "Console"
 ) -> Iterator[FileCheck]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         TextColumn("reading"),
         BarColumn(),
         MofNCompleteColumn(),
+        TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),
     )
     is_shown = console.is_terminal and n_files > 1

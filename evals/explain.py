@@ -5,7 +5,7 @@ The cell is replayed up to the request, so that texts which the strategy wrote a
 
 import time
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -92,6 +92,7 @@ def explain(
     label: str,
     request: int | None = None,
     seed: int = 0,
+    note: Callable[[str], None] = lambda name: None,
 ) -> Explanation:
     """Replay a cell up to a request and show both sides of it.
 
@@ -104,6 +105,7 @@ def explain(
         request: Index of the request; None is the first one at which a need was not reached, else
             the last one.
         seed: As in the run.
+        note: Called before each request is looked at.
 
     Raises:
         TranscriptError: the transcript has no such request.
@@ -122,6 +124,7 @@ def explain(
     missing: list[tuple[int, int]] = []
     step: Step | None = None
     for step in replay(prepared, strategy, model, seed=seed, deadline=deadline):
+        note(f"request {step.request.index}")
         before = len(scorer.judged)
         scorer.see(step)
         events.extend(step.view.events)

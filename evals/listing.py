@@ -1,8 +1,8 @@
 """What there is to choose from: strategies with their parameters, metrics, bundled datasets."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from compaction.registry import load_strategy_class
 from evals.controls import CONTROLS
@@ -11,32 +11,29 @@ from evals.datasets_folder import bundled_datasets
 from evals.metrics import METRICS
 from evals.settings import KNOWN
 
-if TYPE_CHECKING:
-    from rich.table import Table
+TABLE_CHARS: Final = 80
 
 
 def list_strategies() -> None:
     """Print each strategy with its parameters and their defaults."""
-    table = _table("strategy", "what it does", "parameters (defaults)")
+    rows = []
     for name in KNOWN:
         strategy_class = load_strategy_class(name, table=KNOWN)
         summary = (strategy_class.__doc__ or "").strip().split("\n")[0]
         kind = " (control)" if name in CONTROLS else ""
-        table.add_row(f"{name}{kind}", summary, "\n".join(_parameters(strategy_class)))
-    _print(table)
+        rows.append((f"{name}{kind}", summary, "\n".join(_parameters(strategy_class))))
+    _print(("strategy", "what it does", "parameters (defaults)"), rows)
 
 
 def list_metrics() -> None:
     """Print each metric with its unit, direction and definition."""
-    table = _table("column", "unit", "better", "definition")
-    for metric in METRICS:
-        table.add_row(metric.name, metric.unit, metric.better, metric.definition)
-    _print(table)
+    rows = [(metric.name, metric.unit, metric.better, metric.definition) for metric in METRICS]
+    _print(("column", "unit", "better", "definition"), rows)
 
 
 def list_datasets() -> None:
     """Print each bundled dataset with its size, as its files have it."""
-    table = _table("dataset", "size", "about")
+    rows = []
     for summary in map(summarise, bundled_datasets()):
         size = [
             f"{'long' if summary.is_long else 'short'}, {summary.requests} requests",
@@ -44,8 +41,8 @@ def list_datasets() -> None:
             f"{summary.facts} key facts",
         ]
         origin = f"(turns: {summary.turns}; licence: {summary.licence})"
-        table.add_row(summary.name, "\n".join(size), f"{summary.about}\n{origin}")
-    _print(table)
+        rows.append((summary.name, "\n".join(size), f"{summary.about}\n{origin}"))
+    _print(("dataset", "size", "about"), rows)
 
 
 LISTINGS: Final[Mapping[str, Callable[[], None]]] = {
@@ -67,16 +64,22 @@ def _parameters(strategy_class: Any) -> list[str]:
     return lines
 
 
-def _table(*columns: str) -> "Table":
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, show_lines=False, padding=(0, 2, 1, 0))
-    for number, column in enumerate(columns):
-        table.add_column(column, no_wrap=number == 0, overflow="fold")
-    return table
-
-
-def _print(table: "Table") -> None:
+def _print(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table, or where it has no room each row as a paragraph."""
     from rich.console import Console
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
 
-    Console().print(table, markup=False)
+    console = Console()
+    if console.width < TABLE_CHARS:
+        for name, *others in rows:
+            console.print(Text(name, style="bold"))
+            console.print(Padding(Text("\n".join(filter(None, others))), (0, 0, 1, 2)))
+        return
+    table = Table(box=None, pad_edge=False, show_lines=False, padding=(0, 2, 1, 0))
+    for number, head in enumerate(heads):
+        table.add_column(head, no_wrap=number == 0, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print(table)

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -24,6 +25,8 @@ HEADS: Final = (
     "p",
     "Verdict",
 )
+TABLE_CHARS: Final = 112
+"""Width from which on no cell of the table is cut."""
 EXPLANATION: Final = (
     "Difference: candidate minus baseline, mean over the transcripts that both scored; fractions "
     "in percentage points. Interval: bootstrap over sessions. p: sign flips, adjusted (Holm) for "
@@ -35,18 +38,37 @@ FEW: Final = (
 )
 
 
-def terminal(found: Sequence[Comparison]) -> RenderableType:
+def terminal(found: Sequence[Comparison], *, width: int = TABLE_CHARS) -> RenderableType:
+    """Return a table per pair of settings, or lines where a table has no room."""
     parts: list[RenderableType] = []
     for comparison in found:
-        table = Table(*HEADS[:1], box=None, pad_edge=False, title_justify="left")
-        for head in HEADS[1:]:
-            table.add_column(head, justify="right")
-        for each in comparison.differences:
-            table.add_row(*cells(each))
-        parts += [Text(title(comparison), style="bold"), table]
+        shown = _table(comparison) if width >= TABLE_CHARS else _lines(comparison)
+        parts += [Text(title(comparison), style="bold"), shown]
         parts += [Text(line, style="dim") for line in notes(comparison)]
         parts.append(Text(""))
     return Group(*parts, Text(EXPLANATION, style="dim"))
+
+
+def _table(comparison: Comparison) -> Table:
+    table = Table(*HEADS[:1], box=None, pad_edge=False, title_justify="left")
+    for head in HEADS[1:]:
+        table.add_column(head, justify="right")
+    for each in comparison.differences:
+        table.add_row(*cells(each))
+    return table
+
+
+def _lines(comparison: Comparison) -> Group:
+    parts: list[RenderableType] = []
+    for each in comparison.differences:
+        name, baseline, candidate, difference, interval, counts, n, p, verdict = cells(each)
+        spread = "" if interval == MISSING else f" (95 % interval {interval})"
+        parts.append(Text(f"{name}: {baseline} to {candidate}, {difference}{spread}"))
+        known = [f"better/same/worse {counts}", f"n {n}"]
+        known += [f"p {p}"] if p != MISSING else []
+        known += [verdict] if verdict != MISSING else []
+        parts.append(Padding(Text("; ".join(known)), (0, 0, 0, 2)))
+    return Group(*parts)
 
 
 def markdown(found: Sequence[Comparison], failed: Sequence[str] = ()) -> str:
@@ -152,11 +174,15 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _level(measure: Measure, value: float) -> str:
-    return f"{percent(value)} %" if measure.is_fraction else f"{value:,.4g}"
+    return f"{percent(value)} %" if measure.is_fraction else _amount(value)
 
 
 def _change(measure: Measure, value: float) -> str:
     if measure.is_fraction:
         return points(value)
-    text = f"{value:,.4g}"
+    text = _amount(value)
     return f"+{text}" if value > 0 else text
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:,.4g}"

@@ -4,10 +4,11 @@ No browser is needed. Parquet needs the extra `parquet`.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 import vl_convert
@@ -37,8 +38,21 @@ def pictures(run: Run) -> Iterator[tuple[str, Drawn]]:
             yield chart.name, drawn
 
 
-def export(run: Run, folder: Path) -> tuple[Path, ...]:
+def n_files(run: Run) -> int:
+    """Return how many files an export writes."""
+    per_table = 2 if has_parquet() else 1
+    return per_table * len(tables(run)) + 2 * sum(1 for _ in pictures(run))
+
+
+def export(
+    run: Run, folder: Path, note: Callable[[str], None] = lambda name: None
+) -> tuple[Path, ...]:
     """Write everything into a folder; Parquet only if it can be written here.
+
+    Args:
+        run: What was run.
+        folder: Made if it is not there.
+        note: Called before each file with its name.
 
     Returns:
         The files, in the order of their writing.
@@ -48,7 +62,7 @@ def export(run: Run, folder: Path) -> tuple[Path, ...]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return tuple(_written(run, folder))
+        return tuple(_written(run, folder, note))
     except OSError as error:
         raise ResultsError(f"cannot write to {folder}: {error.strerror}") from error
 
@@ -57,20 +71,28 @@ def has_parquet() -> bool:
     return find_spec("pyarrow") is not None
 
 
-def _written(run: Run, folder: Path) -> Iterator[Path]:
+def _written(run: Run, folder: Path, note: Callable[[str], None]) -> Iterator[Path]:
+    for name, write in _files(run):
+        note(name)
+        write(folder / name)
+        yield folder / name
+
+
+def _files(run: Run) -> Iterator[tuple[str, Callable[[Path], object]]]:
+    """Yield the name of each file and what writes it."""
     for name, table in tables(run).items():
-        path = folder / f"{name}.csv"
-        table.to_csv(path, index=False)
-        yield path
+        yield f"{name}.csv", partial(table.to_csv, index=False)
         if has_parquet():
-            path = folder / f"{name}.parquet"
-            table.to_parquet(path, index=False)
-            yield path
+            yield f"{name}.parquet", partial(table.to_parquet, index=False)
     for name, drawn in pictures(run):
         spec = {**drawn.to_dict(), "background": "white"}
-        path = folder / f"{name}.svg"
-        path.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
-        yield path
-        path = folder / f"{name}.png"
-        path.write_bytes(vl_convert.vegalite_to_png(spec, scale=PNG_SCALE))
-        yield path
+        yield f"{name}.svg", partial(_write_svg, spec)
+        yield f"{name}.png", partial(_write_png, spec)
+
+
+def _write_svg(spec: dict[str, Any], path: Path) -> None:
+    path.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+
+
+def _write_png(spec: dict[str, Any], path: Path) -> None:
+    path.write_bytes(vl_convert.vegalite_to_png(spec, scale=PNG_SCALE))

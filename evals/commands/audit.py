@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evals.commands.completion import complete_strategy
 from evals.commands.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
 from evals.commands.flags import (
     BaseUrl,
@@ -31,6 +32,7 @@ def audit(
         list[str] | None,
         typer.Option(
             "--strategy",
+            autocompletion=complete_strategy,
             help="Who stands beside the recorded compaction: a name from `list strategies`, or "
             "your code. Repeatable. Without any: clear_tool_results and the reference systems.",
         ),
@@ -110,7 +112,13 @@ def _write(audited: "Audited", folder: Path) -> None:
 
 def _with_bar(asked: "AuditRequest") -> "Audited":
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     from compaction.errors import one_line
     from evals.auditing import run_audit
@@ -121,6 +129,7 @@ def _with_bar(asked: "AuditRequest") -> "Audited":
         TextColumn("auditing"),
         BarColumn(),
         MofNCompleteColumn(),
+        TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),
     )
     with Progress(

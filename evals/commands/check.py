@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from evals.commands.completion import complete_strategy
 from evals.commands.flags import Sets, pairs_of
 
 
@@ -13,6 +14,7 @@ def check(
         str,
         typer.Argument(
             metavar="STRATEGY",
+            autocompletion=complete_strategy,
             help="A name from `list strategies`, or your code: module:name or path.py:name.",
         ),
     ],

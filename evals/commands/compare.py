@@ -10,6 +10,7 @@ import typer
 from compaction.errors import StrategyError
 from evals.commands.exit_codes import EXIT_FAILED
 from evals.commands.flags import pairs_of
+from evals.commands.progress import steps
 
 if TYPE_CHECKING:
     from reports.compare import Comparison
@@ -64,7 +65,8 @@ def compare(
         content = compare_text.as_json(found, failed)
         typer.echo(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
     else:
-        Console().print(compare_text.terminal(found))
+        console = Console()
+        console.print(compare_text.terminal(found, width=console.width))
     errors = Console(stderr=True)
     for text in unmeasured(wanted, found):
         line = f"cannot be judged on these transcripts: --fail-on {text}"
@@ -92,12 +94,16 @@ def _compared(
 
     (path_a, label_a), (path_b, label_b) = map(_side, (baseline, candidate))
     measures = with_margins(margins)
-    run_a = load(path_a)
-    run_b = run_a if path_b == path_a else load(path_b)
-    if label_a is None and label_b is None:
-        return compare_runs(run_a, run_b, measures)
-    sides = (Side(run_a, label_a or str(label_b)), Side(run_b, label_b or str(label_a)))
-    return compare(*sides, measures)
+    with steps("comparing", 3) as note:
+        note(f"reading {path_a}")
+        run_a = load(path_a)
+        note(f"reading {path_b}")
+        run_b = run_a if path_b == path_a else load(path_b)
+        note("statistics")
+        if label_a is None and label_b is None:
+            return compare_runs(run_a, run_b, measures)
+        sides = (Side(run_a, label_a or str(label_b)), Side(run_b, label_b or str(label_a)))
+        return compare(*sides, measures)
 
 
 def _side(text: str) -> tuple[Path, str | None]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from compaction.errors import CompactionError
+from evals.commands.progress import steps
 
 if TYPE_CHECKING:
     from evals.explain import Explanation
@@ -69,15 +70,18 @@ def _explained(
     row = _chosen(list(folder.rows()), transcript, setting)
     prepared = prepare(_loaded(row))
     strategy = bind(Setting(row.strategy, dict(row.parameters)), prepared)
-    return explain_cell(
-        prepared,
-        find_needs(prepared),
-        strategy,
-        ModelChoice().make(),
-        label=row.label,
-        request=request,
-        seed=int(manifest.get("seed", 0)),
-    )
+    needs = find_needs(prepared)
+    with steps("replaying", (request or len(prepared.requests) - 1) + 1) as note:
+        return explain_cell(
+            prepared,
+            needs,
+            strategy,
+            ModelChoice().make(),
+            label=row.label,
+            request=request,
+            seed=int(manifest.get("seed", 0)),
+            note=note,
+        )
 
 
 def _chosen(rows: "list[Row]", transcript: str, setting: str | None) -> "Row":

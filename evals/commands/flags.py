@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from compaction.errors import StrategyError
+from evals.commands.completion import complete_strategy
 from evals.ranges import values_of
 
 Paths = Annotated[
@@ -17,6 +18,7 @@ Strategies = Annotated[
     list[str] | None,
     typer.Option(
         "--strategy",
+        autocompletion=complete_strategy,
         help="A name from `list strategies`, or your code: module:name or path.py:name. "
         "Repeatable. Without any: the reference systems at four thresholds.",
     ),

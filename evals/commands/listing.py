@@ -5,10 +5,14 @@ from typing import Annotated
 import typer
 
 from compaction.errors import StrategyError
+from evals.commands.completion import complete_listing
 
 
 def list_(
-    what: Annotated[str, typer.Argument(help="strategies, metrics or datasets")] = "strategies",
+    what: Annotated[
+        str,
+        typer.Argument(help="strategies, metrics or datasets", autocompletion=complete_listing),
+    ] = "strategies",
 ) -> None:
     """List strategies with their parameters, metrics, or datasets.
 

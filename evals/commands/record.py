@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from compaction.errors import StrategyError
+from evals.commands.completion import complete_strategy
 from evals.commands.flags import check_model, pairs_of
 
 
@@ -23,7 +24,10 @@ def record(
     ] = None,
     strategy: Annotated[
         str,
-        typer.Option(help="Compact the agent's context: a name from `list strategies`, or code."),
+        typer.Option(
+            autocompletion=complete_strategy,
+            help="Compact the agent's context: a name from `list strategies`, or code.",
+        ),
     ] = "identity",
     set_: Annotated[
         list[str] | None,

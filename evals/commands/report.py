@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from evals.commands.progress import steps
+
 
 def report(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
@@ -37,19 +39,28 @@ def write_reports(path: Path, *, show_faults: bool = True) -> None:
     from reports import page, tables
     from reports.frames import load
 
-    run_frames = load(path)
-    (path / "report.md").write_text(tables.markdown(run_frames), encoding="utf-8")
-    (path / "report.html").write_text(page.html(run_frames), encoding="utf-8")
     console = Console()
-    console.print(tables.terminal(run_frames, width=console.width, show_faults=show_faults))
+    with steps("reporting", 4) as note:
+        note("reading the run")
+        run_frames = load(path)
+        note("report.md")
+        (path / "report.md").write_text(tables.markdown(run_frames), encoding="utf-8")
+        note("report.html")
+        (path / "report.html").write_text(page.html(run_frames), encoding="utf-8")
+        note("table")
+        table = tables.terminal(run_frames, width=console.width, show_faults=show_faults)
+    console.print(table)
     console.print(f"report: {path / 'report.html'}", markup=False, highlight=False)
 
 
 def _export(run_folder: Path, target: Path) -> None:
-    from reports.exports import export, has_parquet
+    from reports.exports import export, has_parquet, n_files
     from reports.frames import load
 
-    for path in export(load(run_folder), target):
+    run = load(run_folder)
+    with steps("exporting", n_files(run)) as note:
+        written = export(run, target, note)
+    for path in written:
         typer.echo(f"wrote {path}")
     if not has_parquet():
         typer.echo("no Parquet: pip install 'compaction-evals[parquet]'", err=True)

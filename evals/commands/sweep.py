@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from compaction.errors import StrategyError
+from evals.commands.completion import complete_strategy
 from evals.commands.flags import (
     DEFAULT_JOBS,
     BaseUrl,
@@ -34,7 +35,12 @@ _PARAMETER: Final = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 def sweep(
     context: typer.Context,
     strategy: Annotated[
-        str, typer.Argument(metavar="STRATEGY", help="A name from `list strategies`, or your code.")
+        str,
+        typer.Argument(
+            metavar="STRATEGY",
+            autocompletion=complete_strategy,
+            help="A name from `list strategies`, or your code.",
+        ),
     ],
     rest: Annotated[
         list[str] | None,
