@@ -6,6 +6,7 @@ Read from rows and sidecars of a run with `--probes`; terminal, Markdown and pag
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any, Final
 
 import pandas as pd
@@ -116,10 +117,35 @@ def _notes(run: Run, rows: pd.DataFrame, answered: pd.DataFrame) -> Iterator[str
             f"answer right uncompacted, {count(dropped['probes_ungraded'])} ungraded, "
             f"{count(dropped['probes_unrecorded'])} unrecorded (uncompacted)."
         )
+    yield from _unasked_notes(rows)
     sidecars = [run.sidecar(str(cell_id)) for cell_id in answered["cell_id"]]
     yield from _fault_notes(answered, sidecars)
     yield from _judge_notes(answered, sidecars)
     yield from _variance_notes(answered)
+
+
+def _unasked_notes(rows: pd.DataFrame) -> Iterator[str]:
+    """Yield how many cells saved something and were not asked about, and what would ask."""
+    is_missing = (rows["probes"] > 0) & (rows["probes_unrecorded"] == rows["probes"])
+    missing = rows[is_missing & rows["engaged"] & ~rows["is_control"]]
+    if missing.empty:
+        return
+    known = set(rows.loc[rows["probes_counted"] > 0, "probe_reader"])
+    first = missing.iloc[0]
+    model = quote(clean(first["probe_reader"])) if first["probe_reader"] in known else "MODEL"
+    flags = [f"--set {quote(f'{key}={value}')}" for key, value in first["parameters"].items()]
+    command = " ".join(
+        [
+            f"compaction-evals probe {quote(clean(first['source']))}",
+            f"--model {model} --base-url URL --strategy {quote(first['strategy'])}",
+            *flags,
+        ]
+    )
+    yield (
+        f"Not recorded: {plural(len(missing), 'cell')} of "
+        f"{plural(missing['label'].nunique(), 'setting')} about whose views no model was asked. To "
+        f"record the first: {clean(command, 500)}"
+    )
 
 
 def _fault_notes(answered: pd.DataFrame, sidecars: list[Any]) -> Iterator[str]:

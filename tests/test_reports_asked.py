@@ -171,6 +171,26 @@ def test_a_run_that_asked_nobody_has_no_such_table(tmp_path):
     assert "still answers" not in tables.markdown(run)
 
 
+def test_views_that_nobody_was_asked_about_are_named_with_the_command_that_asks(tmp_path):
+    nobody = {**ASKED, "probes_counted": 0, "probes_unrecorded": 10}
+    run = run_of(
+        tmp_path,
+        row("a", "plain", saving=0.5, probe_right_fraction=0.5, **ASKED),
+        row("a", "xun(k=2)", saving=0.5, parameters={"k": "2", "n": "a b"}, **nobody),
+        row("b", "xun(k=2)", saving=0.5, **nobody),
+        row("a", "idle", saving=0.0, **nobody),
+        row("a", "salad", saving=0.5, is_control=True, **nobody),
+    )
+
+    (note,) = [note for note in asked(run).notes if note.startswith("Not recorded")]
+
+    assert note == (
+        "Not recorded: 2 cells of 1 setting about whose views no model was asked. To record the "
+        "first: compaction-evals probe a.jsonl --model small-model --base-url URL --strategy xun "
+        "--set k=2 --set 'n=a b'"
+    )
+
+
 def test_what_was_never_recorded_is_no_failure(tmp_path):
     missing = "no recorded summary; record it: compaction-evals probe a.json"
     run = run_of(
