@@ -1,10 +1,14 @@
-"""Whether the instrument measured what it must: contestants whose result is known beforehand."""
+"""Whether the instrument measured what it must: contestants whose result is known beforehand.
+
+The last lines are of a generated conversation (`evals.instrument`), the same under every run.
+"""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import pandas as pd
 
+from evals import instrument
 from reports.frames import Run
 from reports.wording import clean, percent, plural
 
@@ -31,6 +35,8 @@ def self_checks(run: Run) -> tuple[SelfCheck, ...]:
         rows = run.rows[(run.rows["provenance"] == provenance) & run.rows["scored"]]
         for expected, text, is_met in _checks(rows):
             found.append(SelfCheck(clean(provenance), expected, text, is_met))
+    if found:
+        found += [SelfCheck("generated", *check) for check in _of_the_instrument()]
     return tuple(found)
 
 
@@ -53,11 +59,60 @@ def _checks(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
             mean = float(reaches.mean())
             expected = f"{name} reaches at most {percent(limit, 0)} %"
             yield expected, f"{percent(mean)} % on average", mean <= limit
+    yield from _of_chance(rows)
     placebo = rows.groupby("key")["placebo_fraction"].mean().dropna()
     if len(placebo):
         text = f"{percent(placebo.mean(), 2)} % over {plural(len(placebo), 'transcript')}"
         expected = f"unrelated text meets at most {percent(MAX_PLACEBO, 0)} % of needs"
         yield expected, text, bool(placebo.mean() <= MAX_PLACEBO)
+
+
+def _of_chance(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
+    """Yield that a random half lies between all and nothing, and below choices at its size."""
+    drawn = rows[rows["strategy"] == "random_drop"].dropna(subset=["reach"])
+    if not len(drawn):
+        return
+    mean = float(drawn["reach"].mean())
+    nothing = rows.loc[rows["strategy"] == "drop_all", "reach"].dropna()
+    least = float(nothing.mean()) if len(nothing) else 0.0
+    text = f"{percent(mean)} % on average"
+    yield "random_drop lies between drop_all and identity", text, least < mean < 1
+    both = drawn.dropna(subset=["matched_reach", "oracle_reach"])
+    if len(both):
+        chosen, newest, chance = (
+            float(both[name].mean()) for name in ("oracle_reach", "matched_reach", "reach")
+        )
+        yield (
+            "at the size of random_drop, the best choice reaches more than the newest, and the "
+            "newest more than chance",
+            f"{percent(chosen)} %, {percent(newest)} %, {percent(chance)} %",
+            chosen > newest > chance,
+        )
+
+
+def _of_the_instrument() -> Iterator[tuple[str, str, bool]]:
+    needs = instrument.needs_recovered()
+    yield (
+        f"planted needs are found and no others, {percent(instrument.MIN_RECOVERED, 0)} % at least",
+        f"precision {percent(needs.precision)} %, recall {percent(needs.recall)} % "
+        f"of {plural(needs.planted, 'need')}",
+        min(needs.precision, needs.recall) >= instrument.MIN_RECOVERED,
+    )
+    kept = instrument.reach_by_kept_results()
+    reaches = list(kept.values())
+    yield (
+        "keeping more results never reaches less",
+        ", ".join(f"{percent(reach, 0)} % with {count}" for count, reach in kept.items()),
+        reaches == sorted(reaches) and reaches[0] < reaches[-1],
+    )
+    differing = instrument.differing_replays()
+    yield "two replays are equal", ", ".join(differing) or "no difference", not differing
+    silent, fault = instrument.kept_by_silence(), instrument.fault_of_silence()
+    yield (
+        "an empty text keeps no fact and an empty answer is none",
+        f"{plural(len(silent), 'fact')} kept, {fault or 'the answer would be graded'}",
+        not silent and fault is not None,
+    )
 
 
 def _least(reach: float) -> str:

@@ -1,0 +1,105 @@
+"""The lines by which every report says whether the instrument measures."""
+
+import pytest
+
+from compaction.model_calls import ModelReply
+from evals import instrument
+from evals.grading import fault_of
+from evals.synthetic import generate
+from reports.frames import load
+from reports.self_checks import self_checks
+from tests.reports_cases import row, write_run
+
+
+def lines(tmp_path, *rows):
+    checks = self_checks(load(write_run(tmp_path, list(rows))))
+    return {check.expected: (check.found, check.is_met) for check in checks}
+
+
+def contestants(*, chance=0.3, nothing=0.0, newest=0.6, bound=0.9):
+    """Return rows of one transcript; chance and truncation at the same saving."""
+    return [
+        row("a", "identity", saving=0.0, reach=1.0),
+        row("a", "drop_all", saving=0.9, reach=nothing),
+        row("a", "salad", saving=0.5, reach=0.0),
+        row("a", "random_drop", saving=0.5, reach=chance, oracle_reach=bound),
+        row("a", "truncate(keep_tokens=50%)", saving=0.5, reach=newest),
+    ]
+
+
+def test_every_check_is_a_line_and_met(tmp_path):
+    found = lines(tmp_path, *contestants())
+
+    assert [expected for expected, (_, is_met) in found.items() if not is_met] == []
+    text = " ".join(found)
+    for named in (
+        *("identity saves nothing", "identity reaches everything", "drop_all", "salad"),
+        *("random_drop lies between", "more than the newest", "planted needs", "more results"),
+        *("two replays", "empty text", "empty answer"),
+    ):
+        assert named in text
+    assert found["planted needs are found and no others, 95 % at least"][0].startswith(
+        "precision 100.0 %, recall 100.0 % of "
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        ({"chance": 1.0}, "random_drop lies between"),
+        ({"chance": 0.05, "nothing": 0.05}, "random_drop lies between"),
+        ({"newest": 0.2}, "the best choice reaches more"),
+        ({"bound": 0.5}, "the best choice reaches more"),
+        ({"nothing": 0.2}, "drop_all reaches at most"),
+    ],
+)
+def test_a_check_that_is_not_met_says_so(tmp_path, changed, line):
+    found = lines(tmp_path, *contestants(**changed))
+
+    assert [is_met for expected, (_, is_met) in found.items() if line in expected] == [False]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "line"),
+    [
+        ("needs_recovered", instrument.Recovery(20, 20, 18), "planted needs"),
+        ("needs_recovered", instrument.Recovery(20, 18, 18), "planted needs"),
+        ("reach_by_kept_results", {1: 0.2, 4: 0.1}, "more results"),
+        ("reach_by_kept_results", {1: 0.2, 4: 0.2}, "more results"),
+        ("differing_replays", ("xun",), "two replays"),
+        ("kept_by_silence", ("limit-1",), "empty text"),
+        ("fault_of_silence", None, "empty text"),
+    ],
+)
+def test_an_instrument_that_fails_says_so(tmp_path, monkeypatch, name, value, line):
+    monkeypatch.setattr(instrument, name, lambda: value)
+
+    found = lines(tmp_path, *contestants())
+
+    assert [is_met for expected, (_, is_met) in found.items() if line in expected] == [False]
+
+
+def test_the_generated_conversation_has_something_to_find():
+    needs = instrument.needs_recovered()
+
+    assert needs.planted >= 15
+    assert (needs.precision, needs.recall) == (1.0, 1.0)
+    assert instrument.Recovery(10, 8, 4) == (10, 8, 4)
+    assert (instrument.Recovery(10, 8, 4).precision, instrument.Recovery(10, 8, 4).recall) == (
+        0.5,
+        0.4,
+    )
+    assert len(set(instrument.reach_by_kept_results().values())) >= 3
+
+
+def test_a_replay_that_differs_is_named(monkeypatch):
+    made = iter(range(100))
+    monkeypatch.setattr(instrument, "_columns", lambda setting: {"number": next(made)})
+
+    assert len(instrument.differing_replays.__wrapped__()) == 3
+
+
+def test_silence_is_no_answer_and_states_nothing():
+    assert instrument.kept_by_silence() == ()
+    assert fault_of(ModelReply("")) == "the answer is empty"
+    assert len(generate(123, seed=1, facts_every=4).facts) >= 10
