@@ -4,16 +4,13 @@ Rows are appended as they are scored, so that whatever ends the run loses nothin
 What happens in one cell is in `evals.cells`.
 """
 
-import os
-import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from multiprocessing import active_children, get_context, parent_process
+from multiprocessing import active_children, get_context
 from multiprocessing.queues import Queue
 from queue import Empty
-from threading import Thread
 
 from compaction.errors import CompactionError
 from evals.cells import DEFAULT_CELL_SECONDS as DEFAULT_CELL_SECONDS
@@ -23,6 +20,7 @@ from evals.cells import Plan as Plan
 from evals.loading import Location, load
 from evals.recordings import NO_MODEL, recordings_of
 from evals.results import Place, Row, RunFolder
+from evals.workers import live_with_parent
 
 Progress = Callable[[Row], None]
 
@@ -75,21 +73,10 @@ _done: Mapping[str, Place] = {}
 
 
 def _start_worker(rows: "Queue[Row]", folder: RunFolder) -> None:
-    """Keep the way to the parent, and die at Ctrl-C without a word: the parent speaks.
-
-    A worker must not outlive its parent either: it would write beside the run that comes next.
-    """
+    """Keep the way to the parent."""
     global _rows_out, _done
-    Thread(target=_die_with_parent, daemon=True).start()
+    live_with_parent()
     _rows_out, _done = rows, folder.places()
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def _die_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _run_in_worker(plan: Plan, location: Location, folder: RunFolder) -> int:

@@ -149,6 +149,26 @@ def test_what_was_done_before_a_stop_is_told(command, sessions, monkeypatch):
     assert "2 sessions, 2 of them compacted" in text
 
 
+@pytest.mark.slow
+def test_more_processes_say_the_same(command, tmp_path, monkeypatch):
+    import evals.auditing
+
+    for number in range(12):
+        (tmp_path / str(number)).mkdir()
+        claude_code(tmp_path / str(number))
+    (tmp_path / "11" / "damaged.jsonl").write_text('{"type": "user", "message": ')
+    monkeypatch.setattr(evals.auditing, "MIN_SESSIONS_OF_A_WORKER", 3)
+
+    alone, shared = (command(tmp_path, "--json", "--jobs", jobs) for jobs in (1, 3))
+
+    assert alone[0] == shared[0]
+    first, second = (json.loads(text) for _, text, _ in (alone, shared))
+    assert len(first["sessions"]) == 12
+    for found in (first, second):
+        del found["command"]
+    assert first == second
+
+
 @needs_samples
 def test_the_compactions_of_real_sessions_are_those_that_were_looked_at_by_hand(command):
     _, text, _ = command(SAMPLES / "claude_code", "--json", "--show-text", "--no-controls")

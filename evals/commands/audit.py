@@ -9,8 +9,10 @@ import typer
 from evals.commands.completion import complete_strategy
 from evals.commands.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
 from evals.commands.flags import (
+    DEFAULT_JOBS,
     BaseUrl,
     Grids,
+    Jobs,
     Model,
     Price,
     PriceFile,
@@ -44,6 +46,7 @@ def audit(
     controls: Annotated[
         bool, typer.Option(help="Truncation, everything and nothing beside the strategies.")
     ] = True,
+    jobs: Jobs = DEFAULT_JOBS,
     timeout: Timeout = 30.0,
     price: Price = None,
     price_file: PriceFile = None,
@@ -85,6 +88,7 @@ def audit(
         price=price,
         price_file=price_file,
         show_text=show_text,
+        jobs=jobs,
         command=" ".join(["compaction-evals", *sys.argv[1:]]),
     )
     audited = _with_bar(asked)
