@@ -6,17 +6,16 @@ from textwrap import indent
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from evals.stats import MIN_CLUSTERS
-from reports.candidates import Beside, Candidate
+from reports.candidates import Candidate
 from reports.configuration import Configuration, configurations
 from reports.confirm import Confirmation
 from reports.recommend import NEAR_FRACTION, Recommendation
-from reports.wording import MISSING, clean, listed, percent, plural, tokens
+from reports.recommend_table import FrontTable, cost_text
+from reports.wording import clean, listed, percent, plural
 
-HEADS: Final = ("Setting", "Cost", "Saved", "Reach", "Bound", "Worst", "Truncation", "Best", "n")
 EXPLANATION: Final = (
     "Settings that no other beats in cost and reach, = for ties. Cost: of all transcripts. Saved: "
     "input tokens, %. Reach: share of needs over long gaps, %, mean over the transcripts with any; "
@@ -41,7 +40,7 @@ def terminal(found: Sequence[Recommendation]) -> RenderableType:
     for each in found:
         parts += [Text(title(each), style="bold"), *map(Text, sentences(each)), Text("")]
         if each.pareto:
-            parts += [_table(each), Text("")]
+            parts += [FrontTable(each), Text("")]
         if each.chosen is not None:
             for form in _configurations(each.chosen):
                 parts += [*_written(form), Text("")]
@@ -90,8 +89,9 @@ def _verdict(each: Recommendation) -> str:
         return _none(each, wanted)
     chosen = each.chosen
     cost = (
-        f"{_cost(chosen.cost, each.unit)} instead of {_cost(each.cost_before, each.unit)} without "
-        f"compaction, {percent(chosen.saving)} % of the input tokens saved"
+        f"{cost_text(chosen.cost, each.unit)} instead of "
+        f"{cost_text(each.cost_before, each.unit)} without compaction, "
+        f"{percent(chosen.saving)} % of the input tokens saved"
     )
     if not each.allows_claims:
         name, value = chosen.worst
@@ -201,40 +201,6 @@ def _left_out(each: Recommendation) -> Iterator[str]:
     if each.left_out:
         texts = [f"{clean(item.label)}: {clean(item.reason)}" for item in each.left_out]
         yield f"Left out: {listed(texts, MAX_LEFT_OUT)}."
-
-
-def _table(each: Recommendation) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(HEADS[0], overflow="fold")
-    for head in HEADS[1:]:
-        table.add_column(head, justify="right", no_wrap=True)
-    for group in each.pareto:
-        for at, item in enumerate(group):
-            mark = ("= " if at else "") + ("> " if item is each.chosen else "")
-            table.add_row(
-                Text(f"{mark}{clean(item.label)}"),
-                _cost(item.cost, each.unit),
-                percent(item.saving),
-                percent(item.reach),
-                percent(item.lower),
-                percent(item.worst[1]),
-                _other(item.truncation, item),
-                _other(item.oracle, item),
-                str(item.n),
-            )
-    return table
-
-
-def _other(found: Beside | None, item: Candidate) -> str:
-    if found is None:
-        return MISSING
-    if found.n == item.n:
-        return percent(found.other)
-    return f"{percent(found.other)} (of {percent(found.reach)}, {found.n})"
-
-
-def _cost(value: float, unit: str) -> str:
-    return f"${value:,.2f}" if unit == "usd" else f"{tokens(value)} tokens"
 
 
 def _configurations(chosen: Candidate) -> tuple[Configuration, ...]:
