@@ -33,6 +33,7 @@ from evals.probes import MAX_QUESTIONS, Probe, probe_call, probes_of
 from evals.recordings import ACTIONS, PROBES, SUMMARIES, Recordings, recordings_of
 from evals.settings import Setting, bind, boundary_settings, check
 from evals.spending import (
+    STAND_IN,
     Estimate,
     EstimatingChat,
     LimitedChat,
@@ -101,7 +102,7 @@ class Outlook:
         if minutes is not None:
             pace = f"about {minutes:.0f} minutes at the pace so far"
         return (
-            f"{sum(calls.values())} calls not recorded yet ({kinds or 'none'}): "
+            f"at most {sum(calls.values())} calls, not recorded yet ({kinds or 'none'}): "
             f"{self.estimate.input_tokens:,} tokens in, at most {self.estimate.output_tokens:,} "
             f"out, {cost} ({self.tariff.reason}); {pace}"
         )
@@ -270,6 +271,8 @@ class _Asking:
     def _is_judged(self, probe: Probe, reply: ModelReply) -> bool:
         if self.asked.judged == "none" or fault_of(reply) is not None:
             return False
+        if reply.model == STAND_IN:  # nobody knows what will be said: at most, all of it is judged
+            return True
         found = grade(reply.text, probe.answers, question=probe.question)
         return found is None or (self.asked.judged == "all" and found.outcome in DECIDED)
 

@@ -20,6 +20,8 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 FREE: Final = Rates(0.0, 0.0, 0.0, 0.0)
 MILLION: Final = 1_000_000
 SUMMARY: Final = "summary"
+STAND_IN: Final = "stand-in"
+"""Stands for the model of a reply that nobody gave; about as long as an answer may be."""
 
 
 class BudgetError(CompactionError):
@@ -189,7 +191,7 @@ class EstimatingChat:
         digest = request_digest(call, self.book.endpoint)
         self.estimate.add(call, digest)
         if call.purpose != SUMMARY:
-            return ModelReply("")
+            return ModelReply(digest, model=STAND_IN)
         # Two prompts may get the same lines; the views are told apart all the same.
         return ModelReply(f"{ExtractiveModel().complete(call).text}\n{digest[-8:]}")
 

@@ -188,7 +188,10 @@ def test_a_schema_is_sent_where_the_endpoint_takes_one():
     ("pieces", "said"),
     [
         ([], "cut off after 0"),
-        ([{"choices": [{"index": 0, "delta": {"content": "half"}}]}], "cut off after 1"),
+        (
+            [{"id": "c1", "choices": [{"index": 0, "delta": {"content": "half"}}]}],
+            "cut off after 1",
+        ),
         ([{"error": {"message": "overloaded"}}], "reports an error: .*overloaded"),
     ],
 )

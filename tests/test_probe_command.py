@@ -31,7 +31,9 @@ def test_a_recording_says_what_it_asked_and_a_second_one_asks_nothing(dataset):
         asked = (dataset, "--model", MODEL, "--base-url", endpoint.base_url, *chosen)
         dry, first, second = invoke(*asked, "--dry-run"), invoke(*asked), invoke(*asked)
 
-    assert dry.stdout.startswith("7 calls not recorded yet (6 probe answer, 1 summary): ")
+    assert dry.stdout.startswith(
+        "at most 13 calls, not recorded yet (6 judge verdict, 6 probe answer, 1 summary): "
+    )
     assert "7 new answers, $0.0000 spent" in first.stdout
     assert "0 new answers, $0.0000 spent" in second.stdout
 
@@ -50,7 +52,7 @@ def test_a_limit_ends_a_recording_in_one_line_and_a_higher_one_goes_on(dataset, 
         rest = invoke(*priced, "--max-cost", "1")
         sent = [str(body) for body in endpoint.requests]
 
-    assert "6 calls not recorded yet" in dry.stdout
+    assert "at most 12 calls, not recorded yet" in dry.stdout
     assert "minutes unknown" in dry.stdout
     assert float(dry.stdout.partition("at most $")[2].split()[0]) > 0.0004
     assert "--max-cost 0.0004 reached" in str(limited.exception)

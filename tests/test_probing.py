@@ -139,9 +139,12 @@ def test_a_dry_run_counts_what_is_missing_and_sends_nothing(recorded, dataset, t
     everything = outlook(request(dataset, nowhere))
 
     assert everything.estimate.calls.total() == 0
-    # Two questions in three conditions, once more each; 40 tokens of answer at most.
-    assert missing.estimate.calls == {"probe answer": 6}
-    assert missing.estimate.output_tokens == 6 * 40
+    # Two questions in three conditions, once more each; 40 tokens of answer at most, of which the
+    # judge sees as many as nobody knows yet, and says 5.
+    assert missing.estimate.calls == {"probe answer": 6, "judge verdict": 6}
+    assert missing.estimate.output_tokens == 6 * 40 + 6 * 5
+    unjudged = outlook(request(dataset, nowhere, replicates=2, judged="none"))
+    assert unjudged.estimate.calls == {"probe answer": 6}
     assert missing.usd == 0.0
     assert "on this machine" in missing.text()
 
