@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 
 from compaction.strategy import CompactionEvent
 from evals.artifacts import Survival, states_of, survival_of
@@ -21,7 +20,7 @@ def survived_in(step: Step, material: Material, *, show_text: bool) -> Survived:
     """Judge a view as `evals.survival` and `evals.written` judge it after a compaction."""
     view = step.view
     if not any(event.outcome == "applied" for event in view.events):
-        step = replace(step, view=view.with_events(CompactionEvent("asked", "applied")))
+        step = step._replace(view=view.with_events(CompactionEvent("asked", "applied")))
     cell = Cell(material, Identity(), show_text)  # The scorers look at views, not at strategies.
     fates = FateTracker(0)
     fates.see(step.history, view.entries, step.request.index)

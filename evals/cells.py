@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from compaction.errors import CompactionError, ModelError
 from compaction.extractive import ExtractiveModel
@@ -31,7 +31,7 @@ from evals.recordings import ACTIONS, PROBES, SUMMARIES, Recordings
 from evals.references import EXTRACTOR_VERSION
 from evals.results import ROW_VERSION, Place, Row, RunFolder, Status, cell_id_of
 from evals.scorers import Material
-from evals.scoring import score
+from evals.scoring import run_of, score_run
 from evals.settings import Setting, bind, resolved_parameters
 from evals.transcripts import Transcript
 
@@ -81,6 +81,8 @@ class Shared:
     file: Path
     priced: Priced
     recordings: Recordings
+    scored: dict[str, "Scored"] = field(default_factory=dict)
+    """Key of a run -> what was measured of it."""
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -104,6 +106,13 @@ class Shared:
     @cached_property
     def summaries(self) -> ChatModel:
         return self.recordings.chat(SUMMARIES)
+
+
+class Scored(NamedTuple):
+    """A run that has a row; its sidecar is on disk."""
+
+    columns: Json
+    cell_id: str
 
 
 @dataclass(frozen=True)
@@ -160,27 +169,37 @@ class Cell:
             before = done.get(self.id_of(strategy))
             if before is not None and before.is_ok:
                 return folder.row_at(before)
-            scored = score(
+            run = run_of(
                 shared.material,
                 strategy,
                 shared.summaries if self._is_replayed(strategy) else model,
                 seed=self.plan.seed,
                 timeout_seconds=self.plan.cell_seconds,
-                show_text=self.plan.show_text,
             )
-            if self.plan.model.name and _only_failures(scored.columns):
+            known = shared.scored.get(run.key or "")
+            if known is None:
+                scored = score_run(run, shared.material, strategy, show_text=self.plan.show_text)
+                columns = scored.columns
+            else:
+                columns = known.columns
+            if self.plan.model.name and _only_failures(columns):
                 raise ModelError(
-                    f"all {scored.columns['compactions_failed']} summaries failed: "
-                    f"{scored.columns['first_failure']}"
+                    f"all {columns['compactions_failed']} summaries failed: "
+                    f"{columns['first_failure']}"
                 )
         except Exception as error:  # noqa: BLE001 - a row is better than a gap
             if isinstance(error.__cause__, UnrecordedError):
                 text = _describe(error.__cause__)
                 return self.failed(folder, strategy, text, status="unrecorded")
             return self.failed(folder, strategy, _describe(error))
-        row = self._row(strategy, seconds=time.perf_counter() - started, **scored.columns)
-        folder.write_sidecar(row.cell_id, scored.sidecar)
+        row = self._row(strategy, seconds=time.perf_counter() - started, **columns)
+        if known is None:
+            folder.write_sidecar(row.cell_id, scored.sidecar)
+        else:
+            folder.copy_sidecar(known.cell_id, row.cell_id)
         folder.append(row)
+        if run.key is not None:
+            shared.scored.setdefault(run.key, Scored(columns, row.cell_id))
         return row
 
     def failed(

@@ -7,7 +7,8 @@ here. Whoever scores reads the steps as they come; nothing is collected in memor
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from operator import is_
 from typing import NamedTuple
 
 from compaction.errors import CompactionError, ModelError, StrategyError
@@ -19,8 +20,7 @@ from compaction.tokens import RunningTotal
 from evals.prepare import Prepared, PreparedRequest, PreparedSegment
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One request as a strategy would have sent it."""
 
     request: PreparedRequest
@@ -206,7 +206,10 @@ class _Pair:
         grew = bool(seen and not view.events and not calls and unchanged == len(before))
         if grew:
             said = history.entries(seen)
-            grew = view.entries[unchanged:] == said and _is_followed(twin_before, said, twin)
+            new = view.entries[unchanged:]
+            # Observers tell entries apart by identity, so the objects have to be the same too.
+            is_same = len(new) == len(said) and all(map(is_, new, said))
+            grew = is_same and _is_followed(twin_before, said, twin)
         return _Sent(view, twin, unchanged, calls, grew)
 
     def record_usage(self, usage: Usage) -> None:

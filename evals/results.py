@@ -137,6 +137,14 @@ class RunFolder:
         """Write what a cell's row does not hold; before the row, so that no row lacks its own."""
         self._write(self.path / CELLS_FOLDER / f"{cell_id}.json", canonical_json(content))
 
+    def copy_sidecar(self, cell_id: str, new_id: str) -> None:
+        """Write the sidecar of one cell for another of which all is the same."""
+        cells = self.path / CELLS_FOLDER
+        try:
+            write_atomically(cells / f"{new_id}.json", (cells / f"{cell_id}.json").read_bytes())
+        except OSError as error:
+            raise ResultsError(f"cannot write {cells}: {error.strerror}") from error
+
     def sidecar(self, cell_id: str) -> Json | None:
         return _read_json(self.path / CELLS_FOLDER / f"{cell_id}.json")
 

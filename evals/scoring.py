@@ -14,11 +14,13 @@ from evals.action_score import ActionScorer
 from evals.cost_score import CostScorer
 from evals.facts import FactScorer
 from evals.fates import FATE_CODES, FateTracker
+from evals.foreign import ForeignStrategy
 from evals.need_status import NeedScorer
 from evals.oracle_control import told
 from evals.oracle_scorer import OracleScorer
 from evals.probe_score import ProbeScorer
 from evals.replay import replay
+from evals.runs import Run, keyed
 from evals.safety import SafetyScorer
 from evals.scorers import Cell, Material, Scorer
 from evals.sizes import SizeScorer
@@ -70,18 +72,40 @@ def score(
         strategy: Bound to the transcript.
         model: Answers the strategy's calls.
         seed: For strategies that draw.
-        timeout_seconds: Longest time for the whole cell.
+        timeout_seconds: Longest time for the replay.
         show_text: Write the needed references themselves into the sidecar.
 
     Raises:
         StrategyError: the strategy failed; names the request.
     """
-    strategy = told(strategy, material.prepared, material.oracle)
+    run = run_of(material, strategy, model, seed=seed, timeout_seconds=timeout_seconds)
+    return score_run(run, material, strategy, show_text=show_text)
+
+
+def run_of(
+    material: Material,
+    strategy: Strategy,
+    model: ChatModel,
+    *,
+    seed: int = 0,
+    timeout_seconds: float | None = None,
+) -> Run:
+    """Replay a transcript under a strategy; arguments and errors as for `score`."""
     deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
+    told_strategy = told(strategy, material.prepared, material.oracle)
+    steps = replay(material.prepared, told_strategy, model, seed=seed, deadline=deadline)
+    if isinstance(strategy, ForeignStrategy):
+        return Run(steps, None)
+    with _without_collector():
+        return keyed(steps, strategy.promises)
+
+
+def score_run(run: Run, material: Material, strategy: Strategy, *, show_text: bool) -> Score:
+    """Measure a run of a strategy over a transcript."""
     scorers = scorers_of(Cell(material, strategy, show_text))
     trackers: dict[int, FateTracker] = {}
     with _without_collector():
-        for step in replay(material.prepared, strategy, model, seed=seed, deadline=deadline):
+        for step in run.steps:
             first_message = step.segment.first_message
             tracker = trackers.setdefault(step.request.segment, FateTracker(first_message))
             if step.grew:

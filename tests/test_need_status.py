@@ -1,6 +1,6 @@
 """What became of a need, on views made by hand."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import pytest
@@ -269,7 +269,7 @@ def test_a_quote_is_looked_for_in_the_texts_of_the_present_view_only():
     first = step_at(conversation, 1, written(QUOTE)(whole_entries(conversation, 1)))
     second = step_at(conversation, 2, written("nothing")(whole_entries(conversation, 2))[:2])
     scorer.see(first)
-    scorer.see(replace(second, unchanged=1))
+    scorer.see(second._replace(unchanged=1))
 
     found = scorer.summary()
 

@@ -133,8 +133,7 @@ class ClearToolResults:
         handle = entry.origin.handle if self.keep_handle or self.recoverable else None
         text = self.placeholder
         if self.recoverable and handle is None:
-            original = original_text(entry.message)
-            handle = handle_for(entry.message, occurrence, original, literal=self.literal_handles)
+            handle = handle_for(entry.message, occurrence, literal=self.literal_handles)
         elif handle is not None and not self.recoverable:
             text += self.handle_note
         message = rewritten(entry.message, text.replace("{handle}", handle or ""))

@@ -133,7 +133,7 @@ class _Offloading:
         if (known := self._edits.get(key)) is not None:
             return known
         text, kept = entry.message.text, original_text(entry.message)
-        handle = handle_for(entry.message, occurrence, kept, literal=self._tier.literal_handles)
+        handle = handle_for(entry.message, occurrence, literal=self._tier.literal_handles)
         block = self._tier.block(text, handle, place_of(self._context.store, handle))
         edited = entry
         if len(block) < len(text):

@@ -19,10 +19,12 @@ def original_text(message: Message) -> str:
 
     The text, and for content with media in it the canonical JSON of its parts.
     """
-    parts = message.content if isinstance(message.content, tuple) else ()
-    if all(part.kind in ("text", "refusal") for part in parts):
+    content = message.content
+    if not isinstance(content, tuple):
+        return content or ""
+    if all(part.kind in ("text", "refusal") for part in content):
         return message.text
-    return canonical_json([part.to_openai() for part in parts])
+    return canonical_json([part.to_openai() for part in content])
 
 
 @lru_cache(maxsize=16_384)
@@ -31,10 +33,13 @@ def rewritten(message: Message, text: str) -> Message:
     return message.with_text(text)
 
 
-def handle_for(message: Message, occurrence: int, text: str, *, literal: bool) -> str:
+@lru_cache(maxsize=16_384)
+def handle_for(message: Message, occurrence: int, *, literal: bool) -> str:
     """Return the handle of a result: the bare call id if `literal`, else one that is unique."""
     call_id = message.tool_call_id or message.name
-    return call_id or "result" if literal else make_handle(call_id, occurrence, text)
+    if literal:
+        return call_id or "result"
+    return make_handle(call_id, occurrence, original_text(message))
 
 
 def with_cleared_arguments(message: Message, call_indices: set[int]) -> Message:
