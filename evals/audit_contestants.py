@@ -3,7 +3,8 @@
 A recorded compaction left so many tokens; what another strategy would have kept is only comparable
 if it may leave as many. A strategy is asked once, with all that was said before the boundary, and:
 
-- a parameter that says when it starts, or how much it leaves, is set to the budget (`TARGETS`);
+- a parameter that says when it starts, or how much it leaves, is set to the budget (`TARGETS`), or
+  so far above it that the strategy starts there, if what it then leaves fits;
 - another parameter that says when it starts is set so that it does (`FORCED`);
 - a parameter that says how much is kept is set to the largest value whose view fits (`FITTED`).
 
@@ -114,6 +115,16 @@ def placed(setting: Setting, place: Place, model: ChatModel) -> Placed:
         CompactionError: the strategy failed, or there is no such strategy or parameter.
     """
     values = dict(_targets(setting, place))
+    for name, fraction in _started_below(setting, values).items():
+        # It starts at a part of the parameter: only so may it use all of the size.
+        above = {**values, name: str(round(int(values[name]) / fraction))}
+        found = _fitted(setting, above, place, model)
+        if found.tokens <= place.budget_tokens:
+            return found
+    return _fitted(setting, values, place, model)
+
+
+def _fitted(setting: Setting, values: Mapping[str, str], place: Place, model: ChatModel) -> Placed:
     fitted = _fitted_parameter(setting)
     if fitted is None:
         return _asked(setting, values, place, model)
@@ -123,6 +134,15 @@ def placed(setting: Setting, place: Place, model: ChatModel) -> Placed:
         place.budget_tokens,
         fineness=max(1, highest // SIZE_STEPS) if fitted.endswith(_SIZES) else 1,
     )
+
+
+def _started_below(setting: Setting, values: Mapping[str, str]) -> dict[str, float]:
+    """Return the parameters that were set and below which a strategy starts, with the fraction."""
+    if "context_budget" not in values:
+        return {}
+    given = setting.parameters.get("trigger_fraction")
+    default = _defaults(setting.strategy).get("trigger_fraction")
+    return {"context_budget": float(given or str(default))} if given or default else {}
 
 
 def _targets(setting: Setting, place: Place) -> Mapping[str, str]:
@@ -172,8 +192,6 @@ def _fitted_parameter(setting: Setting) -> str | None:
 def _highest(parameter: str, place: Place) -> int:
     if parameter == "keep_last_results":
         return len(place.history.result_positions())
-    if parameter == "keep_recent_tokens":
-        return place.budget_tokens
     if parameter == "keep_tokens":
         return round(place.budget_tokens / (1 - TRUNCATE_SLACK_FRACTION))
     if parameter.endswith("_tokens"):

@@ -25,8 +25,10 @@ CAVEATS: Final = (
     "only mentioned. What was read again in time is a cost and no loss. Of missing: of what the "
     "recorded compaction had not kept. Tables ask the view alone, whatever was read again later.",
     "Other strategies get the same history and the tokens of what was really sent; what the agent "
-    "did is held fixed. Their summaries are extractive unless --model is given. identity sends "
-    "everything, drop_all the instructions and the last user message.",
+    "did is held fixed. In brackets: the part of these tokens that a strategy used; it is set to "
+    "use as many as fit, and what it leaves its own rules leave. Summaries are extractive unless "
+    "--model is given. identity sends everything, drop_all the instructions and the last user "
+    "message.",
     "Tokens at boundaries are counted with o200k_base; those read again are scaled to what the "
     "provider reported, and priced as {prices}.",
 )
@@ -229,11 +231,12 @@ def _contestants(each: BoundaryAudit) -> Grid:
 def _row(one: Contestant, each: BoundaryAudit) -> tuple[str, ...]:
     if one.error is not None or one.survived is None:
         return (one.label, "failed", *[""] * (len(CONTESTANT_HEADS) - 2))
-    over = "" if one.is_within_budget else " (over)"
+    part = f" ({one.tokens / each.view_tokens:.0%})" if each.view_tokens else ""
+    over = part if one.is_within_budget else " (over)"
     also = one.survived
     return (
         one.label,
-        f"{one.tokens:,}{over}",
+        f"{one.tokens:,}{'' if one is each.contestants[0] else over}",
         f"{one.reached:,} of {one.asked:,}",
         f"{one.recoverable:,}",
         f"{one.named:,}",

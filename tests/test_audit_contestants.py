@@ -5,6 +5,7 @@ import pytest
 from compaction.extractive import ExtractiveModel
 from compaction.registry import STRATEGIES
 from compaction.strategy import Request
+from compaction.systems.my_pi_agent import estimate_tokens
 from evals.audit_contestants import Place, placed
 from evals.prepare import prepare
 from evals.settings import Setting
@@ -18,8 +19,8 @@ ROUNDS = [
 ]
 
 
-def place(budget_tokens):
-    told = messages((("user", "Fix it."), *ROUNDS, ("user", "Go on."), ("says", "Yes.")))
+def place(budget_tokens, rounds=ROUNDS):
+    told = messages((("user", "Fix it."), *rounds, ("user", "Go on."), ("says", "Yes.")))
     prepared = prepare(Transcript("t", (segment(told),)))
     history = prepared.segments[0].history.prefix(len(told) - 1)
     return Place(prepared, history, Request(0), budget_tokens, n_new=1)
@@ -71,6 +72,28 @@ def test_thresholds_are_set_to_the_size_in_their_unit():
     (chars,) = at(3_000, "three_layer").was_set.values()
     # The history's JSON has some five characters a token: "word " is one.
     assert 4.5 < int(chars) / 3_000 < 6.5
+
+
+@pytest.mark.parametrize(("given", "budget"), [({}, 3_750), ({"trigger_fraction": 0.5}, 6_000)])
+def test_a_strategy_that_starts_at_a_part_of_its_budget_starts_at_the_size(given, budget):
+    found = at(3_000, "my_pi_agent", **given)
+
+    assert found.was_set["context_budget"] == str(budget)
+    assert found.tokens <= 3_000
+    assert not any(event.tier == "Summarize" for event in found.view.events)
+
+
+def test_if_what_it_then_leaves_does_not_fit_it_starts_below():
+    """It takes four characters for a token; these texts have one, so it would start too late."""
+    rounds = [(*made, "号" * 190) for *made, _ in ROUNDS]
+    history = place(0, rounds).history
+    where = place(round(estimate_tokens(history.messages()) / 0.9), rounds)
+
+    found = placed(Setting("my_pi_agent", {"max_messages": "1000"}), where, ExtractiveModel())
+
+    assert history.total(where.prepared.counter) > where.budget_tokens
+    assert found.was_set["context_budget"] == str(where.budget_tokens)
+    assert found.tokens <= where.budget_tokens
 
 
 def test_a_strategy_that_is_not_over_the_size_does_nothing():

@@ -51,7 +51,7 @@ at the boundary                 tokens   reached  by handle  named  lost  of mis
 recorded                            35    1 of 4          0      1     2      0 of 2
 at most, by whole messages          35  2.0 of 4
 identity                    107 (over)    4 of 4          0      0     0      2 of 2
-drop_all                             6    0 of 4          0      0     4      0 of 2
+drop_all                       6 (17%)    0 of 4          0      0     4      0 of 2
 """
 
 
