@@ -14,6 +14,7 @@ import pandas as pd
 from evals.agreement import kappa
 from evals.replicates import components
 from reports.frames import Run
+from reports.intervals import Estimate, estimate
 from reports.validity import Validity, validity
 from reports.wording import MISSING, clean, count, percent, plural, points
 
@@ -23,6 +24,7 @@ HEADS: Final = (
     "Data",
     "Questions (transcripts)",
     "Right, %",
+    "Right, [95 %] or range",
     "Unknown, %",
     "Wrong, %",
     "Effect retained, %",
@@ -40,7 +42,6 @@ REPLICATE: Final = "replicate"
 MAX_FAULTS: Final = 5
 """Kinds of answers that are none, named with their number."""
 _PROBES: Final = (
-    "probe_right_fraction",
     "probe_unknown_fraction",
     "probe_wrong_fraction",
     "probe_effect_retained",
@@ -86,6 +87,8 @@ def _line(label: Any, provenance: Any, group: pd.DataFrame) -> tuple[str, ...]:
         clean(label),
         clean(provenance),
         f"{n_questions} ({len(probed)})" if len(probed) else MISSING,
+        percent(_mean(probed, "probe_right_fraction")),
+        _spread(estimate(probed["probe_right_fraction"], probed["cluster"])),
         *(percent(_mean(probed, name)) for name in _PROBES),
         count(acted["actions_asked"].sum()) if len(acted) else MISSING,
         *(written(_mean(acted, name)) for name, written in _ACTIONS),
@@ -96,6 +99,13 @@ def _mean(rows: pd.DataFrame, name: str) -> float | None:
     """Return the mean over transcripts, each counted alike."""
     values = rows[name].dropna()
     return float(values.mean()) if len(values) else None
+
+
+def _spread(found: Estimate) -> str:
+    """Return the interval about the sampling of transcripts, for few their range."""
+    if found.low is not None:
+        return f"[{percent(found.low)}, {percent(found.high)}]"
+    return f"{percent(found.least)} to {percent(found.most)}" if found.n > 1 else MISSING
 
 
 def _notes(run: Run, rows: pd.DataFrame, answered: pd.DataFrame) -> Iterator[str]:

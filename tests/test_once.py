@@ -7,11 +7,15 @@ from compaction.history import History
 from compaction.llm import ModelReply, NoModel, ScriptedChat, drive
 from compaction.messages import messages_from_openai
 from compaction.model_wire import FIRST_SEED
+from compaction.prompts import SUMMARY_INSTRUCTIONS
 from compaction.store import MemoryStore
 from compaction.strategy import Context, Request
+from compaction.systems.my_pi_agent_prompts import SUMMARIZATION_SYSTEM_PROMPT
+from compaction.systems.three_layer_prompts import COMPRESS_SYSTEM
+from compaction.systems.xun_prompts import SUMMARY_INSTRUCTION
 from compaction.tokens import CharCounter
 from evals.boundaries import boundary_of, boundary_tokens
-from evals.once import PROMPT_NAMES, ClearOnce, SummaryOnce
+from evals.once import BARE_REQUEST, PROMPT_NAMES, ClearOnce, SummaryOnce
 from evals.settings import PROMPTS
 from tests.probe_cases import conversation, prepared_dataset
 
@@ -48,6 +52,32 @@ def test_a_summary_stands_where_the_system_of_its_prompt_puts_it(prompt, roles):
     assert sum("A summary that is short." in message.text for message in at.messages) == 1
     assert after.messages == (*at.messages, *MESSAGES[4:6])
     assert len(model.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("prompt", "own"),
+    [
+        ("headings", SUMMARY_INSTRUCTIONS),
+        ("plain", BARE_REQUEST),
+        ("my_pi_agent", SUMMARIZATION_SYSTEM_PROMPT),
+        ("three_layer", COMPRESS_SYSTEM),
+        ("xun", SUMMARY_INSTRUCTION),
+    ],
+)
+def test_each_prompt_is_the_one_of_its_system_and_no_other(prompt, own):
+    model = ScriptedChat(["A summary that is short."])
+    every = (
+        SUMMARY_INSTRUCTIONS,
+        BARE_REQUEST,
+        SUMMARIZATION_SYSTEM_PROMPT,
+        COMPRESS_SYSTEM,
+        SUMMARY_INSTRUCTION,
+    )
+
+    views(SummaryOnce(prompt=prompt, at_tokens=AT), model)
+
+    asked = "\n".join(message.text for message in model.calls[0].messages)
+    assert [text for text in every if text.strip() in asked] == [own]
 
 
 def test_xun_keeps_the_last_user_message_beside_its_summary():

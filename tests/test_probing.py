@@ -74,6 +74,38 @@ def test_each_question_is_asked_once_in_each_condition(recorded):
     assert done.spent_usd == 0.0
 
 
+def test_questions_come_one_at_a_time_and_all_over_one_view_before_the_next(recorded):
+    """What a prompt cache wants, and what keeps one answer from giving away another."""
+    _, _, bodies = recorded
+    asked = [
+        (body["messages"][0]["content"], body["messages"][1]["content"])
+        for body in bodies
+        if "answer exactly UNKNOWN" in str(body)
+    ]
+
+    views = [view for view, _ in asked]
+    runs = [view for at, view in enumerate(views) if at == 0 or views[at - 1] != view]
+    assert len(views) == 6
+    assert len(runs) == len(set(runs)) == 3
+    assert {question.count("?") for _, question in asked} == {1}
+    assert all("Do not guess" in view for view in views)
+
+
+def test_what_a_question_gives_away_is_no_effect_of_the_view(dataset, tmp_path):
+    def guessing(body):
+        knows = "What is the ticket?" in str(body)
+        return Reply("WX-3318") if knows else reader_that_reads(body)
+
+    shutil.rmtree(dataset.parent / "models")
+    with serve_script(guessing, model=MODEL) as endpoint:
+        record(request(dataset, endpoint, with_actions=False), lambda _: None)
+    row = rows_of(dataset, tmp_path / "run", PLAIN)[0]
+
+    # The ticket is right even without context, the port is lost: (0.5 - 0.5) / (1 - 0.5).
+    assert (row.probe_right_fraction, row.probe_guessed_fraction) == (0.5, 0.5)
+    assert row.probe_effect_retained == 0.0
+
+
 def test_what_was_recorded_is_never_asked_again(dataset):
     with serve_script([], model=MODEL) as endpoint:
         done = record(request(dataset, endpoint), lambda _: None)

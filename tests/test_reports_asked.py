@@ -42,6 +42,7 @@ def test_fractions_are_means_over_transcripts(tmp_path):
         "Data": "recorded",
         "Questions (transcripts)": "16 (2)",
         "Right, %": "75.0",
+        "Right, [95 %] or range": "50.0 to 100.0",
         "Unknown, %": "25.0",
         "Wrong, %": "12.5",
         "Effect retained, %": "50.0",
@@ -55,6 +56,22 @@ def test_fractions_are_means_over_transcripts(tmp_path):
     assert "small-model" in found.notes[0]
     assert "say nothing about other models" in found.notes[0]
     assert "2 questions" in found.notes[2]
+
+
+def test_ten_transcripts_have_an_interval(tmp_path):
+    rights = [at % 2 / 1 for at in range(10)]
+    run = run_of(
+        tmp_path,
+        *(
+            row(f"t{at}", "plain", saving=0.5, probe_right_fraction=right, **ASKED)
+            for at, right in enumerate(rights)
+        ),
+    )
+
+    (line,) = asked(run).rows
+
+    # A bootstrap of ten zeros and ones, five each: binomial, 0.2 to 0.8.
+    assert line[3:5] == ("50.0", "[20.0, 80.0]")
 
 
 def test_next_calls_stand_beside_what_the_model_repeats_itself(tmp_path):
@@ -77,7 +94,7 @@ def test_next_calls_stand_beside_what_the_model_repeats_itself(tmp_path):
 
     (line,) = asked(run).rows
 
-    assert line[7:] == ("6", "100.0", "+25.0", "75.0", "75.0", "0.0")
+    assert line[8:] == ("6", "100.0", "+25.0", "75.0", "75.0", "0.0")
     assert "does not repeat itself is not put down to a view" in asked(run).notes[1]
 
 

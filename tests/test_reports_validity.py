@@ -99,6 +99,7 @@ def test_a_next_call_is_held_against_the_needs_of_its_request_beyond_a_a(tmp_pat
                 ["f", "path", "quote", 5, 4, "lost"],
                 ["g", "path", "need", 6, 4, "lost"],
                 ["h", "path", "need", 7, 4, "lost"],
+                ["i", "path", "need", 8, 4, "lost"],
             ],
         },
         "next_actions": [
@@ -107,6 +108,7 @@ def test_a_next_call_is_held_against_the_needs_of_its_request_beyond_a_a(tmp_pat
             {"request": 5, "repeated": "same call", "compacted": "other tool"},
             {"request": 6, "repeated": "same call", "compacted": "unrecorded"},
             {"request": 7, "repeated": "no proposal", "compacted": "same call"},
+            {"request": 8, "repeated": "other tool", "compacted": "same tool"},
         ],
     }
     acted = row("a", "plain", saving=0.5, action_model="small-model", actions_asked=3)
@@ -114,7 +116,9 @@ def test_a_next_call_is_held_against_the_needs_of_its_request_beyond_a_a(tmp_pat
     notes = validity(run_of(tmp_path, (acted, sidecar))).notes
 
     (line,) = [note for note in notes if "next call" in note]
-    assert "beyond A/A: 1.00 (2 requests, 1 conversation" in line
+    # Needs lost, shown, lost; the call changes, stays, and changes as it does when asked twice: of
+    # the two lost ones one counts, so 1 x 1 / sqrt(2 x 1 x 1 x 2).
+    assert "beyond A/A: 0.50 (3 requests, 1 conversation" in line
 
 
 def test_models_and_provenances_are_never_pooled(tmp_path):

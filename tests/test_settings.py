@@ -10,6 +10,7 @@ from compaction.strategy import parameters_of
 from evals.controls import CONTROLS, RandomDrop, Truncate
 from evals.oracle_control import USES_THE_FUTURE
 from evals.prepare import prepare
+from evals.running import RunRequest, settings_of
 from evals.settings import (
     KNOWN,
     SHARES,
@@ -70,6 +71,24 @@ def test_controls_are_known_as_such():
     known = {name for name in KNOWN if Setting(name).is_control}
     assert known == CONTROLS.keys() | USES_THE_FUTURE.keys()
     assert {setting.strategy for setting in control_settings()} == CONTROLS.keys()
+
+
+def test_recorded_summaries_by_each_prompt_stand_beside_the_extractive_one_in_a_default_run():
+    with_recorded, without = default_settings(with_recorded=True), default_settings()
+
+    added = [setting.label for setting in with_recorded if setting not in without]
+
+    assert added == [
+        "summary_once(prompt=headings, at_tokens=35%)",
+        "summary_once(prompt=plain, at_tokens=35%)",
+        "summary_once(prompt=xun, at_tokens=35%)",
+        "summary_once(prompt=my_pi_agent, at_tokens=35%)",
+        "summary_once(prompt=three_layer, at_tokens=35%)",
+        "summary_once(by=extractive, at_tokens=35%)",
+        "clear_once(at_tokens=35%)",
+    ]
+    check(with_recorded)
+    assert settings_of(RunRequest()) == with_recorded
 
 
 def test_the_default_contestants_differ_pass_the_check_and_bind():
