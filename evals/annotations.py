@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeGuard, get_args
 
 from compaction.messages import Json
+from evals.annotated_answers import problem_of_answers
 from evals.matching import Claim, compile_claim
 from evals.message_text import held_text
 from evals.prepare import Prepared
@@ -98,7 +99,7 @@ class Annotations:
         superseded_by = raw.get("superseded_by")
         if superseded_by is not None and str(superseded_by) not in self._values_of:
             return f"superseded_by names no fact: {superseded_by!r}"
-        return None
+        return problem_of_answers(raw.get("answers"), values)
 
     def _fact(self, fact_id: str, raw: Json) -> Fact | None:
         stated_at = raw["stated_at"]

@@ -6,12 +6,13 @@ UNKNOWN where the text does not say. Grading is in `evals.grading`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from compaction.llm import ModelCall
-from compaction.messages import Message, Messages
+from compaction.messages import Json, Message, Messages
 from compaction.model_wire import FIRST_SEED
 from compaction.prompts import render_conversation
+from evals.annotations import Annotations
 from evals.boundaries import Boundary
 from evals.prepare import Prepared
 
@@ -44,18 +45,24 @@ class Probe:
 def probes_of(
     prepared: Prepared, boundary: Boundary, *, max_questions: int | None = MAX_QUESTIONS
 ) -> tuple[Probe, ...]:
-    """Return what can be asked at a boundary: about facts that were stated before it."""
+    """Return what can be asked at a boundary: about facts that were stated before it.
+
+    What is wrong with an annotation is told by `evals.facts`; nothing is asked about it.
+    """
     first = boundary.segment.first_message
+    checked = Annotations(prepared)
+    read = ((checked.read(raw), raw) for raw in checked.listed if _has_question(raw))
+    sound = [(fact.id, raw) for fact, raw in read if fact is not None]
     stated = [
         Probe(
-            str(fact["id"]),
+            fact_id,
             str(fact.get("kind", "")),
             fact["question"],
             tuple(fact["answers"]),
             fact["stated_at"],
         )
-        for fact in prepared.transcript.facts
-        if _is_askable(fact) and first <= fact["stated_at"] < first + boundary.messages
+        for fact_id, fact in sound
+        if first <= fact["stated_at"] < first + boundary.messages
     ]
     return tuple(_spread(stated, max_questions))
 
@@ -73,10 +80,8 @@ def probe_call(view: Messages, question: str, *, replicate: int = 0) -> ModelCal
     )
 
 
-def _is_askable(fact: dict[str, Any]) -> bool:
-    return bool(fact.get("question") and fact.get("answers")) and isinstance(
-        fact.get("stated_at"), int
-    )
+def _has_question(fact: Json) -> bool:
+    return bool(fact.get("question") and fact.get("answers"))
 
 
 def _spread(items: Sequence[Probe], limit: int | None) -> list[Probe]:

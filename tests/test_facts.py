@@ -111,6 +111,12 @@ def shown_as(text, handle=None):
         ({"needed_at": 4}, "needed_at must be in 0..3, got 4"),
         ({"needed_at": False}, "needed_at must be in 0..3, got False"),
         ({"needed_at": 0}, "request 0 does not follow the statement"),
+        ({"answers": "8080"}, "answers must be a non-empty list of non-empty texts"),
+        ({"answers": []}, "answers must be a non-empty list of non-empty texts"),
+        ({"answers": ["8080", ""]}, "answers must be a non-empty list of non-empty texts"),
+        ({"answers": ["yes", "No, never"]}, "the answers contradict each other: 'yes' and 'No,"),
+        ({"answers": ["8080", "9090"]}, "the answers contradict each other: '8080' and '9090'"),
+        ({"answers": ["9090"]}, "the answer '9090' contradicts the value '8080'"),
         ({"superseded_by": "nobody"}, "superseded_by names no fact: 'nobody'"),
         ({"superseded_by": ["nobody"]}, "superseded_by names no fact: ['nobody']"),
     ],
@@ -129,6 +135,13 @@ def test_a_sound_annotation_is_judged_at_the_last_request_or_where_it_is_needed(
 
     assert found.unverifiable == ()
     assert {fact.id: fact.judged_at for fact in found.facts} == {"late": 3, "early": 2}
+
+
+@pytest.mark.parametrize(
+    "answers", [["8080", "８０８０", "port 8080"], ["8080 ms", "8080"], ["yes", "yes, 8080"], None]
+)
+def test_answers_that_agree_are_accepted(answers):
+    assert refusals({**PORT, "answers": answers}) == {}
 
 
 def test_an_id_counts_once():

@@ -1,14 +1,18 @@
 """Recording answers of an endpoint, going on with it, and grading them offline in a run."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from compaction.errors import ModelError
 from evals.answers import UnrecordedError
+from evals.boundaries import boundary_of
 from evals.cells import Plan
-from evals.loading import survey
+from evals.loading import load_bundled, survey
 from evals.patience import MAX_FAILURES_IN_A_ROW, EndpointError
+from evals.prepare import prepare
+from evals.probes import probes_of
 from evals.probing import ProbeRequest, outlook, record
 from evals.recordings import ACTIONS, PROBES, SUMMARIES, recorded_models
 from evals.results import RunFolder
@@ -283,3 +287,19 @@ def test_the_judge_sees_all_decided_answers_if_asked_and_its_kappa_is_of_these(t
 
 def test_an_unrecorded_error_is_no_model_error():
     assert not issubclass(UnrecordedError, ModelError)
+
+
+def test_nothing_is_asked_about_a_fact_that_cannot_be_judged():
+    (transcript,) = load_bundled("short-feed-relay")
+    asked = [fact for fact in transcript.facts if fact.get("question") and fact.get("answers")]
+    broken = ({"stated_at": 10_000}, {"answers": ["8080", "9090"]}, {"evidence": "nobody said it"})
+    facts = [{**fact, **change} for fact, change in zip(asked, broken, strict=False)]
+
+    sound, unsound = (
+        prepare(replace(transcript, facts=tuple(each))) for each in (asked[3:], facts + asked[3:])
+    )
+
+    boundary = boundary_of(sound)
+    assert len(facts) == 3
+    assert probes_of(sound, boundary) == probes_of(unsound, boundary)
+    assert probes_of(sound, boundary)
