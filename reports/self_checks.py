@@ -3,7 +3,9 @@
 The last lines are of a generated conversation (`evals.instrument`), the same under every run.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
+from statistics import fmean
 from typing import Final, NamedTuple
 
 import pandas as pd
@@ -16,6 +18,8 @@ MAX_SALAD_REACH: Final = 0.05
 """A list of all references must not score. This project's definition."""
 MAX_PLACEBO: Final = 0.02
 """Chance matches above this make reach too high. reference/methods.md 4.3."""
+MAX_SIDECARS: Final = 40
+"""Of transcripts, one each; more would take longer to read than the page to make."""
 TOLERANCE: Final = 1e-9
 
 
@@ -33,7 +37,7 @@ def self_checks(run: Run) -> tuple[SelfCheck, ...]:
     found = []
     for provenance in run.provenances:
         rows = run.rows[(run.rows["provenance"] == provenance) & run.rows["scored"]]
-        for expected, text, is_met in _checks(rows):
+        for expected, text, is_met in (*_checks(rows), *_placebo_of_classes(run, rows)):
             found.append(SelfCheck(clean(provenance), expected, text, is_met))
     if found:
         found += [SelfCheck("generated", *check) for check in _of_the_instrument()]
@@ -65,6 +69,20 @@ def _checks(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
         text = f"{percent(placebo.mean(), 2)} % over {plural(len(placebo), 'transcript')}"
         expected = f"unrelated text meets at most {percent(MAX_PLACEBO, 0)} % of needs"
         yield expected, text, bool(placebo.mean() <= MAX_PLACEBO)
+
+
+def _placebo_of_classes(run: Run, rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
+    """Yield the chance matches of each class of references; a class above the limit is flagged."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for cell_id in rows.groupby("key")["cell_id"].first().head(MAX_SIDECARS):
+        needs = run.sidecar(str(cell_id)).get("needs", {})
+        for name, share in needs.get("placebo_by_class", {}).items():
+            found[name].append(float(share))
+    means = {name: fmean(shares) for name, shares in sorted(found.items())}
+    if means:
+        text = ", ".join(f"{clean(name)} {percent(share, 2)} %" for name, share in means.items())
+        expected = f"and at most {percent(MAX_PLACEBO, 0)} % of each class"
+        yield expected, text, max(means.values()) <= MAX_PLACEBO
 
 
 def _of_chance(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:

@@ -5,6 +5,7 @@ import pytest
 from compaction.model_calls import ModelReply
 from evals import instrument
 from evals.grading import fault_of
+from evals.results import RunFolder
 from evals.synthetic import generate
 from reports.frames import load
 from reports.self_checks import self_checks
@@ -57,6 +58,20 @@ def test_a_check_that_is_not_met_says_so(tmp_path, changed, line):
     found = lines(tmp_path, *contestants(**changed))
 
     assert [is_met for expected, (_, is_met) in found.items() if line in expected] == [False]
+
+
+def test_chance_matches_are_a_line_for_each_class_and_flag_it(tmp_path):
+    shares = ({"path": 0.0, "identifier": 0.01}, {"path": 0.06})
+    rows = [row(name, "identity", placebo_fraction=0.01, reach=1.0) for name in "ab"]
+    folder = RunFolder(write_run(tmp_path, rows))
+    for each, by_class in zip(rows, shares, strict=True):
+        folder.write_sidecar(each.cell_id, {"needs": {"placebo_by_class": by_class}})
+
+    found = {check.expected: check for check in self_checks(load(tmp_path))}
+
+    line = found["and at most 2 % of each class"]
+    assert (line.found, line.is_met) == ("identifier 1.00 %, path 3.00 %", False)
+    assert found["unrelated text meets at most 2 % of needs"].is_met
 
 
 @pytest.mark.parametrize(
