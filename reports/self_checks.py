@@ -3,9 +3,8 @@
 The last lines are of a generated conversation (`evals.instrument`), the same under every run.
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator
-from statistics import fmean
 from typing import Final, NamedTuple
 
 import pandas as pd
@@ -18,6 +17,8 @@ MAX_SALAD_REACH: Final = 0.05
 """A list of all references must not score. This project's definition."""
 MAX_PLACEBO: Final = 0.02
 """Chance matches above this make reach too high. reference/methods.md 4.3."""
+FEW_BY_CHANCE: Final = 2
+"""Of a class with few references a single one is more than its percentage."""
 MAX_SIDECARS: Final = 40
 """Of transcripts, one each; more would take longer to read than the page to make."""
 TOLERANCE: Final = 1e-9
@@ -63,7 +64,7 @@ def _checks(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
             mean = float(reaches.mean())
             expected = f"{name} reaches at most {percent(limit, 0)} %"
             yield expected, f"{percent(mean)} % on average", mean <= limit
-    yield from _of_chance(rows)
+    yield from _of_chance(rows[rows["provenance"] == "authored"])
     placebo = rows.groupby("key")["placebo_fraction"].mean().dropna()
     if len(placebo):
         text = f"{percent(placebo.mean(), 2)} % over {plural(len(placebo), 'transcript')}"
@@ -73,20 +74,33 @@ def _checks(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
 
 def _placebo_of_classes(run: Run, rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
     """Yield the chance matches of each class of references; a class above the limit is flagged."""
-    found: defaultdict[str, list[float]] = defaultdict(list)
+    met: Counter[str] = Counter()
+    wanted: Counter[str] = Counter()
     for cell_id in rows.groupby("key")["cell_id"].first().head(MAX_SIDECARS):
         needs = run.sidecar(str(cell_id)).get("needs", {})
+        references = {
+            (one["digest"], one["class"])
+            for values in needs.get("rows", ())
+            if (one := dict(zip(needs["columns"], values, strict=True)))["kind"] == "need"
+        }
+        of_class = Counter(name for _, name in references)
+        wanted += of_class
         for name, share in needs.get("placebo_by_class", {}).items():
-            found[name].append(float(share))
-    means = {name: fmean(shares) for name, shares in sorted(found.items())}
-    if means:
-        text = ", ".join(f"{clean(name)} {percent(share, 2)} %" for name, share in means.items())
-        expected = f"and at most {percent(MAX_PLACEBO, 0)} % of each class"
-        yield expected, text, max(means.values()) <= MAX_PLACEBO
+            met[name] += round(float(share) * of_class[name])
+    if wanted:
+        text = ", ".join(
+            f"{clean(name)} {met[name]:,} of {wanted[name]:,}" for name in sorted(wanted)
+        )
+        expected = f"and of each class at most {percent(MAX_PLACEBO, 0)} %, or {FEW_BY_CHANCE}"
+        is_met = all(met[n] <= max(FEW_BY_CHANCE, MAX_PLACEBO * wanted[n]) for n in wanted)
+        yield expected, text, is_met
 
 
 def _of_chance(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
-    """Yield that a random half lies between all and nothing, and below choices at its size."""
+    """Yield that a random half lies between all and nothing, and below choices at its size.
+
+    Of the bundled conversations only: in others there may be next to nothing to tell apart.
+    """
     drawn = rows[rows["strategy"] == "random_drop"].dropna(subset=["reach"])
     if not len(drawn):
         return

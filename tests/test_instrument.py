@@ -1,5 +1,7 @@
 """The lines by which every report says whether the instrument measures."""
 
+from dataclasses import replace
+
 import pytest
 
 from compaction.model_calls import ModelReply
@@ -17,15 +19,23 @@ def lines(tmp_path, *rows):
     return {check.expected: (check.found, check.is_met) for check in checks}
 
 
-def contestants(*, chance=0.3, nothing=0.0, newest=0.6, bound=0.9):
+def contestants(*, chance=0.3, nothing=0.0, newest=0.6, bound=0.9, provenance="authored"):
     """Return rows of one transcript; chance and truncation at the same saving."""
-    return [
+    rows = [
         row("a", "identity", saving=0.0, reach=1.0),
         row("a", "drop_all", saving=0.9, reach=nothing),
         row("a", "salad", saving=0.5, reach=0.0),
         row("a", "random_drop", saving=0.5, reach=chance, oracle_reach=bound),
         row("a", "truncate(keep_tokens=50%)", saving=0.5, reach=newest),
     ]
+    return [replace(each, provenance=provenance) for each in rows]
+
+
+def test_in_other_conversations_there_may_be_nothing_to_tell_apart(tmp_path):
+    found = lines(tmp_path, *contestants(newest=0.2, provenance="recorded"))
+
+    assert not any("random_drop" in expected for expected in found)
+    assert all(is_met for _, is_met in found.values())
 
 
 def test_every_check_is_a_line_and_met(tmp_path):
@@ -60,17 +70,22 @@ def test_a_check_that_is_not_met_says_so(tmp_path, changed, line):
     assert [is_met for expected, (_, is_met) in found.items() if line in expected] == [False]
 
 
-def test_chance_matches_are_a_line_for_each_class_and_flag_it(tmp_path):
-    shares = ({"path": 0.0, "identifier": 0.01}, {"path": 0.06})
+@pytest.mark.parametrize(("by_chance", "is_met"), [(0.05, True), (0.1, False)])
+def test_chance_matches_are_a_line_for_each_class_and_flag_it(tmp_path, by_chance, is_met):
+    columns = ["digest", "class", "kind"]
+    paths = [[f"p{number}", "path", "need"] for number in range(30)]
+    other = [["i1", "identifier", "need"], ["q1", "path", "derived"], ["i1", "identifier", "need"]]
     rows = [row(name, "identity", placebo_fraction=0.01, reach=1.0) for name in "ab"]
     folder = RunFolder(write_run(tmp_path, rows))
-    for each, by_class in zip(rows, shares, strict=True):
-        folder.write_sidecar(each.cell_id, {"needs": {"placebo_by_class": by_class}})
+    for each, kind, rate in zip(rows, (paths, other), ("path", "identifier"), strict=True):
+        needs = {"columns": columns, "rows": kind, "placebo_by_class": {rate: by_chance}}
+        folder.write_sidecar(each.cell_id, {"needs": needs})
 
     found = {check.expected: check for check in self_checks(load(tmp_path))}
 
-    line = found["and at most 2 % of each class"]
-    assert (line.found, line.is_met) == ("identifier 1.00 %, path 3.00 %", False)
+    line = found["and of each class at most 2 %, or 2"]
+    assert line.found == f"identifier 0 of 1, path {round(30 * by_chance)} of 30"
+    assert line.is_met is is_met
     assert found["unrelated text meets at most 2 % of needs"].is_met
 
 
