@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
@@ -118,6 +119,12 @@ class RecordedChat:
         self._shapes: set[frozenset[str]] = set()
         """Parameters of the recorded requests: a digest is only made of what may be among them."""
         self._load()
+
+    def hinting(self, hint: str) -> "RecordedChat":
+        """Return the same recordings, with another command for what is missing."""
+        other = copy(self)
+        other._hint = hint
+        return other
 
     @property
     def recorded(self) -> Mapping[str, ModelReply]:

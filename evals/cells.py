@@ -16,7 +16,7 @@ from compaction.extractive import ExtractiveModel
 from compaction.llm import ChatModel, OpenAIChat
 from compaction.messages import Json
 from compaction.strategy import Strategy
-from evals.answers import UnrecordedError
+from evals.answers import RecordedChat, UnrecordedError
 from evals.facts import find_facts
 from evals.grading import GRADER_VERSION
 from evals.matching import MATCHER_VERSION
@@ -32,7 +32,7 @@ from evals.references import EXTRACTOR_VERSION
 from evals.results import ROW_VERSION, Place, Row, RunFolder, Status, cell_id_of
 from evals.scorers import Material
 from evals.scoring import run_of, score_run
-from evals.settings import Setting, bind, resolved_parameters
+from evals.settings import Setting, bind, flags_of, resolved_parameters
 from evals.transcripts import Transcript
 
 DEFAULT_CELL_SECONDS: Final = 600.0
@@ -104,7 +104,7 @@ class Shared:
         )
 
     @cached_property
-    def summaries(self) -> ChatModel:
+    def summaries(self) -> RecordedChat:
         return self.recordings.chat(SUMMARIES)
 
 
@@ -172,7 +172,7 @@ class Cell:
             run = run_of(
                 shared.material,
                 strategy,
-                shared.summaries if self._is_replayed(strategy) else model,
+                self._writer(shared) if self._is_replayed(strategy) else model,
                 seed=self.plan.seed,
                 timeout_seconds=self.plan.cell_seconds,
             )
@@ -201,6 +201,10 @@ class Cell:
         if run.key is not None:
             shared.scored.setdefault(run.key, Scored(columns, row.cell_id))
         return row
+
+    def _writer(self, shared: Shared) -> ChatModel:
+        """Return who answers from recordings, and says what records the summary of this setting."""
+        return shared.summaries.hinting(self.recordings.hint(flags_of(self.setting)))
 
     def failed(
         self,

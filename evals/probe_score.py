@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from compaction.llm import ModelReply
-from compaction.messages import Messages
+from compaction.messages import Messages, digest_of
 from evals.agreement import kappa
 from evals.answers import RecordedChat
 from evals.boundaries import Boundary
@@ -173,9 +173,11 @@ class ProbeScorer:
         That is said twice: the status of its values, as of a need, and the matcher's verdict.
         """
         reader = self._reader
-        said = reader.facts.said_in(self._view or ())
+        view = self._view or ()
+        said = reader.facts.said_in(view)
         verdicts = {fact.id: verdict_on(fact, said) for fact in reader.facts.facts}
         return {
+            "probe_view": digest_of("".join(each.digest for each in view)),
             "probes": [
                 {
                     "fact": probe.fact_id,

@@ -6,6 +6,7 @@ beside the logs, but in the recordings folder, by the digest of the conversation
 
 import hashlib
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -42,22 +43,26 @@ class Recordings:
         found = [self.wanted] if self.wanted else recorded_models(self.folder)
         return found[0] if len(found) == 1 else NO_MODEL
 
-    @property
-    def hint(self) -> str:
-        """Return the command that records what is missing, or says whose answers to take."""
+    def hint(self, flags: Sequence[str] = ()) -> str:
+        """Return the command that records what is missing, or says whose answers to take.
+
+        Args:
+            flags: That name whose views are meant; none are those that `probe` takes by itself.
+        """
         known = recorded_models(self.folder)
         if not self.wanted and len(known) > 1:
             return f"there are answers of {', '.join(known)}: take one's with --reader"
         model = "MODEL" if self.model == NO_MODEL else shlex.quote(self.model)
         path = shlex.quote(str(self.path))
-        return f"compaction-evals probe {path} --model {model} --base-url URL"
+        command = f"compaction-evals probe {path} --model {model} --base-url URL"
+        return " ".join([command, *map(shlex.quote, flags)])
 
     def chat(
         self, file: str, *, temperature: float = TEMPERATURE, live: ChatModel | None = None
     ) -> RecordedChat:
         """Return what answers from one file; what is missing is asked of `live`."""
         path = self.folder / model_folder(self.model) / file
-        return RecordedChat(path, Endpoint(self.model, temperature), live, self.hint)
+        return RecordedChat(path, Endpoint(self.model, temperature), live, self.hint())
 
     def digest(self, *files: str) -> str:
         """Return what a cell depends on: the model and the bytes of its answers."""

@@ -105,6 +105,14 @@ def boundary_settings() -> list[Setting]:
     ]
 
 
+def flags_of(setting: Setting) -> list[str]:
+    """Return the flags that name a setting; none for those that recording takes by itself."""
+    if setting.label in {known.label for known in boundary_settings()}:
+        return []
+    sets = [f"--set={key}={value}" for key, value in setting.parameters.items()]
+    return [f"--strategy={setting.strategy}", *sets]
+
+
 def control_settings() -> list[Setting]:
     """Return the controls that stand in every run."""
     shares = [f"{100 * step / TRUNCATE_POINTS:g}%" for step in range(1, TRUNCATE_POINTS + 1)]

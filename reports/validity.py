@@ -93,8 +93,14 @@ def _groups(run: Run) -> Iterator[tuple[str, list[Answer], list[Next]]]:
     for (provenance, model), group in asked.groupby(["provenance", "_model"], sort=False):
         answers: list[Answer] = []
         nexts: list[Next] = []
+        seen = set()
         for row in group.to_dict("records"):
             sidecar = run.sidecar(str(row["cell_id"]))
+            # Settings that sent the same were answered once.
+            place = (row["transcript_digest"], sidecar.get("probe_view", row["cell_id"]))
+            if place in seen:
+                continue
+            seen.add(place)
             answers += _answers(sidecar, str(row["cluster"]))
             nexts += _nexts(sidecar, str(row["cluster"]))
         if answers or nexts:

@@ -48,6 +48,7 @@ def test_no_config_file_takes_a_key(tmp_path, monkeypatch, name):
     assert f"{name.replace('_', '-')}" in str(result.exception).replace("_", "-")
 
 
+@pytest.mark.slow
 def test_the_key_reaches_the_endpoint_and_no_file(tmp_path, monkeypatch):
     folder = tmp_path / "work" / "relay"
     folder.mkdir(parents=True)

@@ -1,14 +1,17 @@
 """Recording answers of an endpoint, going on with it, and grading them offline in a run."""
 
+import shlex
 import shutil
 from dataclasses import replace
 
 import pytest
+from typer.testing import CliRunner
 
 from compaction.errors import ModelError
 from evals.answers import UnrecordedError
 from evals.boundaries import boundary_of
 from evals.cells import Plan
+from evals.cli import app
 from evals.loading import load_bundled, survey
 from evals.patience import MAX_FAILURES_IN_A_ROW, EndpointError
 from evals.prepare import prepare
@@ -230,6 +233,19 @@ def test_a_summary_that_was_not_recorded_is_a_row_of_its_own_status(dataset, tmp
     assert "compaction-evals probe" in rows[0].error
     assert str(dataset) in rows[0].error
     assert rows[0].saving_fraction is None
+
+
+def test_the_command_in_a_row_records_what_the_row_lacks(dataset, tmp_path):
+    (before,) = rows_of(dataset, tmp_path / "run", XUN, with_probes=False)
+    command = before.error.partition("record it: compaction-evals ")[2]
+    with serve_script(reader_that_reads, model=MODEL) as endpoint:
+        arguments = shlex.split(command.replace("URL", endpoint.base_url))
+        said = CliRunner().invoke(app, arguments)
+    (after,) = rows_of(dataset, tmp_path / "run", XUN, with_probes=False)
+
+    assert said.exit_code == 0
+    assert (before.status, after.status) == ("unrecorded", "ok")
+    assert after.model_calls == 1
 
 
 def test_a_new_recording_makes_a_new_cell(dataset, tmp_path):

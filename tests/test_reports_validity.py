@@ -121,6 +121,19 @@ def test_a_next_call_is_held_against_the_needs_of_its_request_beyond_a_a(tmp_pat
     assert "beyond A/A: 0.50 (3 requests, 1 conversation" in line
 
 
+def test_settings_that_sent_the_same_view_are_one_answer(tmp_path):
+    same = {**FIRST, "probe_view": "abc"}
+    run = run_of(
+        tmp_path,
+        (answered("a"), same),
+        (answered("a", "other"), same),
+        (answered("b"), same),
+        (answered("a", "third"), {**FIRST, "probe_view": "def"}),
+    )
+
+    assert "12 answers, 2 conversations" in validity(run).headline[1]
+
+
 def test_models_and_provenances_are_never_pooled(tmp_path):
     run = run_of(
         tmp_path,
