@@ -21,7 +21,8 @@ from compaction.messages import Json, messages_to_openai
 from compaction.registry import STRATEGIES
 
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_NOT_IN_XML: Final = {code: None for code in range(32) if code not in (9, 10, 13)}
+_CONTROLS: Final = (code for code in range(32) if code not in (9, 10, 13))
+_NOT_IN_XML: Final = dict.fromkeys((*_CONTROLS, 0xFFFE, 0xFFFF))
 
 _REPRODUCER: Final = Template(
     '''"""What `compaction-evals check` found; runs on its own under pytest."""
@@ -135,7 +136,7 @@ def sarif(target: Target, outcome: Outcome, _folder: Path) -> str:
             {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
         ],
     }
-    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(log, indent=2) + "\n"
 
 
 def _rule(name: str) -> Json:

@@ -1,12 +1,12 @@
 """`compaction-evals check`: what it finds, how small, how soon, and what it writes."""
 
 import json
-import os
 import re
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -19,11 +19,16 @@ from compaction.contract.trial import RequestChars
 from compaction.errors import StrategyError
 from compaction.messages import Message, ToolCall
 from compaction.registry import PRESETS, TIERS
+from evals.cli import main
 from evals.oracle_control import USES_THE_FUTURE
 from evals.settings import KNOWN
 
 CODE = '''
 def keep_all(messages):
+    return messages
+
+
+def bug(messages):
     return messages
 
 
@@ -75,16 +80,20 @@ def folder(tmp_path):
     return tmp_path
 
 
-def check(folder, *arguments):
-    """Run the command in a process of its own, as a user does."""
-    return subprocess.run(
-        [sys.executable, "-m", "evals.cli", "check", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "COLUMNS": "160"},
-    )
+@pytest.fixture
+def check(capfd, monkeypatch):
+    """Run the command in this process, in a folder of a user's."""
+
+    def call(folder, *arguments):
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("COLUMNS", "160")
+        monkeypatch.setattr(sys, "argv", ["compaction-evals", "check", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        said = capfd.readouterr()
+        return SimpleNamespace(returncode=stopped.value.code, stdout=said.out, stderr=said.err)
+
+    return call
 
 
 def result_of(output, invariant):
@@ -97,7 +106,7 @@ def conversation_in(output):
 
 
 @pytest.mark.slow
-def test_a_sound_function_passes_with_a_table_of_all_invariants(folder):
+def test_a_sound_function_passes_with_a_table_of_all_invariants(folder, check):
     done = check(folder, "mine.py:keep_all", "--examples", "5", "--no-recorded")
 
     assert done.returncode == 0, done.stderr
@@ -135,7 +144,7 @@ def test_xun_is_checked_on_200_conversations_within_20_seconds():
     assert time.process_time() - started < 20
 
 
-def test_a_failure_shows_rule_place_and_the_shrunk_conversation(folder):
+def test_a_failure_shows_rule_place_and_the_shrunk_conversation(folder, check):
     done = check(folder, "mine.py:by_call_order", "--examples", "60", "--no-recorded")
 
     assert done.returncode == 1
@@ -146,7 +155,7 @@ def test_a_failure_shows_rule_place_and_the_shrunk_conversation(folder):
 
 
 @pytest.mark.slow
-def test_the_saved_file_fails_on_its_own_until_the_fault_is_mended(folder):
+def test_the_saved_file_fails_on_its_own_until_the_fault_is_mended(folder, check):
     saved = folder / "tests" / "test_found.py"
 
     check(folder, "mine.py:by_call_order", "--no-recorded", "--save", str(saved))
@@ -164,7 +173,7 @@ def test_the_saved_file_fails_on_its_own_until_the_fault_is_mended(folder):
     assert mended.returncode == 0, mended.stdout
 
 
-def test_nothing_is_saved_when_nothing_is_broken(folder):
+def test_nothing_is_saved_when_nothing_is_broken(folder, check):
     saved = folder / "test_found.py"
 
     check(folder, "mine.py:keep_all", "--examples=3", "--no-recorded", "--save", str(saved))
@@ -172,7 +181,13 @@ def test_nothing_is_saved_when_nothing_is_broken(folder):
     assert not saved.exists()
 
 
-def test_junit_has_a_case_per_invariant(folder):
+def test_a_name_is_printed_as_it_is_written(folder, check):
+    done = check(folder, "mine.py:bug", "--examples=1", "--no-recorded")
+
+    assert "mine.py:bug: 1 conversations in" in done.stdout
+
+
+def test_junit_has_a_case_per_invariant(folder, check):
     path = folder / "reports" / "junit.xml"
 
     check(folder, "mine.py:by_call_order", "--no-recorded", "--junit", str(path))
@@ -190,7 +205,7 @@ def test_junit_has_a_case_per_invariant(folder):
 
 
 @pytest.mark.slow
-def test_sarif_has_what_version_2_1_0_requires(folder):
+def test_sarif_has_what_version_2_1_0_requires(folder, check):
     path = folder / "found.sarif"
 
     check(folder, "mine.py:by_call_order", "--no-recorded", "--sarif", str(path))
@@ -234,7 +249,7 @@ def test_the_seed_decides_what_is_found(folder):
 
 
 @pytest.mark.slow
-def test_promises_are_checked_where_they_are_made(folder):
+def test_promises_are_checked_where_they_are_made(folder, check):
     target = Target("mine.py:drops_the_user", folder=folder)
     done = check(folder, "mine.py:drops_the_user", "--promise", "keeps_last_user", "--no-recorded")
 
@@ -242,7 +257,7 @@ def test_promises_are_checked_where_they_are_made(folder):
     assert result_of(done.stdout, "last_user_is_kept") == "FAIL"
 
 
-def test_a_parameter_reaches_the_class_and_the_report(folder):
+def test_a_parameter_reaches_the_class_and_the_report(folder, check):
     done = check(folder, "mine.py:KeepsFew", "--set", "keep=1", "--no-recorded", "--examples", "30")
 
     assert done.returncode == 1
@@ -250,15 +265,15 @@ def test_a_parameter_reaches_the_class_and_the_report(folder):
 
 
 @pytest.mark.parametrize("name", ["hangs", "hangs_and_swallows"])
-def test_a_call_that_does_not_return_ends_with_the_time_budget(folder, name):
+def test_a_call_that_does_not_return_ends_with_the_time_budget(folder, name, check):
     started = time.monotonic()
 
-    done = check(folder, f"mine.py:{name}", "--no-recorded", "--time-budget", "2")
+    done = check(folder, f"mine.py:{name}", "--no-recorded", "--time-budget", "0.5")
 
     assert time.monotonic() - started < 60
     assert done.returncode == 1
     assert "did not return within" in done.stdout
-    assert "stopped by the time budget of 2 s" in done.stdout
+    assert "stopped by the time budget of 0.5 s" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -274,7 +289,7 @@ def test_a_call_that_does_not_return_ends_with_the_time_budget(folder, name):
         (["mine.py:keep_all", "--set", "keep"], "error: --set takes KEY=VALUE, got 'keep'"),
     ],
 )
-def test_what_cannot_be_checked_is_one_line_and_exit_2(folder, arguments, message):
+def test_what_cannot_be_checked_is_one_line_and_exit_2(folder, arguments, message, check):
     done = check(folder, *arguments, "--no-recorded")
 
     assert done.returncode == 2
@@ -283,7 +298,7 @@ def test_what_cannot_be_checked_is_one_line_and_exit_2(folder, arguments, messag
     assert done.stdout == ""
 
 
-def test_a_file_that_cannot_be_written_is_one_line(folder):
+def test_a_file_that_cannot_be_written_is_one_line(folder, check):
     (folder / "taken").write_text("")
 
     done = check(
@@ -343,7 +358,7 @@ def test_a_share_is_taken_of_each_conversation():
     assert target.parameters_for(short * 2) == {"keep_tokens": str(round(size / 2))}
 
 
-def test_the_bundled_conversations_are_checked_too(tmp_path):
+def test_the_bundled_conversations_are_checked_too(tmp_path, check):
     done = check(tmp_path, "identity", "--examples", "0")
 
     assert done.returncode == 0

@@ -1,10 +1,15 @@
 """A time limit on code that may never return, as far as a signal can set one."""
 
+import gc
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Final
+
+AGAIN_SECONDS: Final = 0.1
+"""It rings again after this: code under test may swallow anything, and so does Python itself."""
 
 
 class TimeIsUp(BaseException):
@@ -13,25 +18,42 @@ class TimeIsUp(BaseException):
 
 @contextmanager
 def alarm(seconds: float) -> Iterator[None]:
-    """Raise `TimeIsUp` after some seconds, in the main thread of a POSIX system.
+    """Raise `TimeIsUp` after some seconds, at once if there are none left.
 
-    Elsewhere nothing is limited, nor in C code that does not come back to the interpreter. A timer
-    that somebody else has set is left alone.
+    In the main thread of a POSIX system; elsewhere nothing is limited that has begun, nor is C code
+    that does not come back to the interpreter. A timer that somebody else has set is left alone.
+
+    Only code under test belongs inside: what is half done when it rings stays half done.
     """
+    if seconds <= 0:
+        raise TimeIsUp
     if not _can_alarm():
         yield
         return
 
-    def ring(_signal: int, _frame: FrameType | None) -> None:
-        raise TimeIsUp
+    def ring(_signal: int, frame: FrameType | None) -> None:
+        if not _is_collecting(frame):
+            raise TimeIsUp
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
+        signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_SECONDS)
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+
+
+def _is_collecting(frame: FrameType | None) -> bool:
+    """Whether a callback of the garbage collector runs: Python would only print what it raises."""
+    codes = {getattr(callback, "__code__", None) for callback in gc.callbacks}
+    while frame is not None:
+        if frame.f_code in codes:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _can_alarm() -> bool:

@@ -201,7 +201,7 @@ def _guarded(name: str, call: Callable[..., Any], *arguments: Any) -> Any:
         return _awaited(value) if inspect.iscoroutine(value) else value
     except CompactionError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         text = (str(error).splitlines() or [""])[0]
         kind = type(error).__name__
         raise StrategyError(f"{name} raised {kind}" + (f": {text}" if text else "")) from error

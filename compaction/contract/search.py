@@ -23,8 +23,7 @@ from compaction.messages import Messages
 DEFAULT_EXAMPLES: Final = 200
 DEFAULT_BUDGET_SECONDS: Final = 120.0
 HANG_SECONDS: Final = 5.0
-"""A conversation that is still being compacted after this when the time is up counts as a hang,
-and so does the very first one after any time."""
+"""A request that has taken so long when the time is up counts as a hang, or half of all time."""
 REDUCTION_FRACTION: Final = 0.5
 """Of the time budget, kept back for making found conversations smaller."""
 FURTHER_EXAMPLES: Final = 20
@@ -106,8 +105,7 @@ def search(target: Candidate, plan: Plan) -> Outcome:
     target.strategy_for(())
     running = _Running(target, plan)
     try:
-        with alarm(plan.budget_seconds):
-            running.look()
+        running.look()
     except TimeIsUp:
         running.note_time()
     return running.outcome()
@@ -137,7 +135,7 @@ class _Running:
         """Conversations checked, and after how many to stop because something was found."""
         self._has_acted = False
         self._now: tuple[float, _Case] | None = None
-        """What is under check, and since when; its finding is the one for a hang."""
+        """What is under check, and since when it has not returned; its finding is a hang's."""
         self._stopped: str | None = None
 
     def look(self) -> None:
@@ -159,8 +157,7 @@ class _Running:
             return
         since, case = self._now
         seconds = time.monotonic() - since
-        enough = min(HANG_SECONDS, self._plan.budget_seconds / 2) if self._count else 0.0
-        if seconds >= enough:
+        if seconds >= min(HANG_SECONDS, self._plan.budget_seconds / 2):
             violation = Violation(HANGS, -1, "", f"did not return within {seconds:.1f} s")
             self._note(case._replace(finding=Finding(HANGS, -1, violation, "")))
 
@@ -193,7 +190,8 @@ class _Running:
         def visit(messages: Messages) -> None:
             kept_back = REDUCTION_FRACTION if self._found else 0.0
             if time.monotonic() - self._started > self._plan.budget_seconds * (1 - kept_back):
-                raise _Enough(self._out_of_time())
+                half = "half of " if self._found else ""
+                raise _Enough(f"{half}{self._out_of_time()}")
             if self._found and self._count >= self._last:
                 raise _Enough("what was found")
             self._check(Conversation(messages, f"generated conversation {self._count + 1}"))
@@ -222,15 +220,22 @@ class _Running:
         needs: tuple[Needs, ...] = ALL_NEEDS,
     ) -> Findings:
         """Check a conversation and keep it for each invariant that it is the smallest for."""
-        strategy = self._target.strategy_for(messages, turn=turn)
         hang = Finding(HANGS, -1, Violation(HANGS, -1, "", ""), "")
         case = _Case(messages, turn, source, messages_before, hang)
-        self._now = (time.monotonic(), case)
-        findings = check_conversation(strategy, messages, needs=needs)
+        now = time.monotonic()
+        # Not around all of the search: an example cut off while it is drawn would be another one.
+        with alarm(self._started + self._plan.budget_seconds - now):
+            self._now = now, case
+            strategy = self._target.strategy_for(messages, turn=turn)
+            findings = check_conversation(strategy, messages, needs=needs, alive=self._is_alive)
         self._now = None
         for finding in findings.violations:
             self._note(case._replace(finding=finding))
         return findings
+
+    def _is_alive(self) -> None:
+        if self._now is not None:
+            self._now = time.monotonic(), self._now[1]
 
     def _note(self, case: _Case) -> None:
         name = case.finding.invariant

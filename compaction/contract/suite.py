@@ -3,12 +3,12 @@
 What a request decides is in `checker`, what takes further runs in `experiments`.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from compaction.contract.checker import Checker
-from compaction.contract.drives import Found, Good
+from compaction.contract.drives import Found, Good, at_step
 from compaction.contract.faults import Violation, violation
 from compaction.contract.invariant import Needs
 from compaction.contract.invariants import INVARIANTS
@@ -61,6 +61,7 @@ def check_conversation(
     requests: Sequence[int] | None = None,
     profile: Profile = OPENAI_CHAT,
     needs: Collection[Needs] = ALL_NEEDS,
+    alive: Callable[[], None] = lambda: None,
 ) -> Findings:
     """Drive a strategy through a conversation and check every applicable invariant.
 
@@ -73,9 +74,11 @@ def check_conversation(
         profile: Whose rules `roles_stay_legal` asks for.
         needs: Which invariants to decide: those that a replay can, or those that take experiments,
             which drive the conversation some ten times.
+        alive: Called whenever the strategy has returned, to tell a slow one from one that hangs.
     """
     positions = request_positions(messages) if requests is None else tuple(sorted(requests))
-    trial = Trial(strategy, messages, positions, Remembering(model or ExtractiveModel()), profile)
+    remembering = Remembering(model or ExtractiveModel())
+    trial = Trial(strategy, messages, positions, remembering, profile, alive)
     decided = _Decided(trial, needs)
     good = decided.check_views()
     if good is not None and "experiment" in needs:
@@ -119,7 +122,7 @@ class _Decided:
                 self._acted = self._acted or step.view.entries != step.history.entries()
                 if keeps:
                     steps.append(step)
-        except Exception as error:  # noqa: BLE001 - whatever a strategy raises is a finding
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a strategy raises counts
             self._broke_off(error, step)
             return None
         return Good(trial, tuple(steps))
@@ -131,7 +134,11 @@ class _Decided:
             if invariant.needs_model and not good.asked_model:
                 self._undecided[name] = "the strategy asked no model in this conversation"
                 continue
-            found = invariant.experiment(good)
+            try:
+                found = invariant.experiment(good)
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - it went well at first
+                text = f"{name}: a further drive made the strategy raise {describe(error)}"
+                found = [at_step(good.steps[-1], "every_input_is_answered", text)]
             if isinstance(found, str):
                 self._undecided[name] = found
                 continue
@@ -148,7 +155,7 @@ class _Decided:
             for item in found
         ]
 
-    def _broke_off(self, error: Exception, step: Step | None) -> None:
+    def _broke_off(self, error: BaseException, step: Step | None) -> None:
         number = 0 if step is None else step.number + 1
         text = f"a valid conversation made the strategy raise {describe(error)}"
         broken = violation("every_input_is_answered", -1, text)

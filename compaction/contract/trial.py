@@ -147,6 +147,8 @@ class Trial:
     """Lengths of the history at each request, ascending."""
     model: ChatModel
     profile: Profile
+    alive: Callable[[], None] = lambda: None
+    """Called before and after each request: the strategy has returned so far."""
     counter: Measure = field(default_factory=RequestChars)
     history: History = field(init=False, repr=False, compare=False)
     """All of the conversation, shared by the drives."""
@@ -178,11 +180,13 @@ class Trial:
         for number, length in enumerate(self.positions if positions is None else positions):
             history, request = whole.prefix(length), Request(number)
             recorder.clear()
+            self.alive()
             view = run_steps(compactor.steps(history, request), recorder.answer)
             again = None
             if twin is not None:
                 answer = _replayed(recorder.outcomes, recorder.model)
                 again = run_steps(twin.steps(history, request), answer)
+            self.alive()
             step = Step(
                 number,
                 history,

@@ -61,4 +61,4 @@ def check(
         junit=junit,
         sarif=sarif,
     )
-    raise typer.Exit(check_strategy(asked, Console()))
+    raise typer.Exit(check_strategy(asked, Console(emoji=False)))

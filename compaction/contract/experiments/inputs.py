@@ -20,6 +20,7 @@ _CRASHES: Final = (
     LookupError,
     NameError,
     RecursionError,
+    SystemExit,
     TypeError,
 )
 """What a callable raises by accident, and not to say that it does not take this conversation."""
@@ -33,7 +34,7 @@ def every_input_is_answered(good: Good) -> Verdict:
         try:
             positions = _few(request_positions(messages))
             steps.extend(good.trial.drive(messages=messages, positions=positions))
-        except Exception as error:  # noqa: BLE001 - whatever a strategy raises is a finding
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a strategy raises is a finding
             if _is_refusal(error):
                 continue
             text = f"{name}: the strategy raised {describe(error)}"
@@ -48,7 +49,7 @@ def _few(positions: Sequence[int]) -> Sequence[int]:
     return sorted(positions[::-1][::step])
 
 
-def _is_refusal(error: Exception) -> bool:
+def _is_refusal(error: BaseException) -> bool:
     return isinstance(error, CompactionError) and not isinstance(error.__cause__, _CRASHES)
 
 
