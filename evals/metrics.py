@@ -8,7 +8,7 @@ from evals.probe_metrics import PROBE_METRICS
 from evals.results import Metric
 from evals.survival_metrics import SURVIVAL_METRICS
 
-METRICS_VERSION: Final = "4"
+METRICS_VERSION: Final = "5"
 """Part of every cell id: raise it when a definition changes, and old rows are run again."""
 
 MADE_BY_REPORTS: Final = frozenset(
