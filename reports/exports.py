@@ -4,7 +4,7 @@ No browser is needed. Parquet needs the extra `parquet`.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +23,10 @@ NESTED: Final = ("parameters", "resolved", "violated", "not_declared")
 """Columns that hold more than a number or a text: written as JSON."""
 
 
+File = tuple[str, Callable[[Path], object]]
+"""A name, and what writes it to a path."""
+
+
 def tables(run: Run) -> dict[str, pd.DataFrame]:
     """Return the tidy tables of a run by name: `rows` (a cell each) and `settings`."""
     rows = run.rows.copy()
@@ -38,20 +42,19 @@ def pictures(run: Run) -> Iterator[tuple[str, Drawn]]:
             yield chart.name, drawn
 
 
-def n_files(run: Run) -> int:
-    """Return how many files an export writes."""
-    per_table = 2 if has_parquet() else 1
-    return per_table * len(tables(run)) + 2 * sum(1 for _ in pictures(run))
+def files_of(run: Run) -> tuple[File, ...]:
+    """Return what an export writes; Parquet only if it can be written here."""
+    return tuple(_files(run))
 
 
 def export(
-    run: Run, folder: Path, note: Callable[[str], None] = lambda name: None
+    files: Sequence[File], folder: Path, note: Callable[[str], None] = lambda name: None
 ) -> tuple[Path, ...]:
-    """Write everything into a folder; Parquet only if it can be written here.
+    """Write files into a folder, which is made if it is not there.
 
     Args:
-        run: What was run.
-        folder: Made if it is not there.
+        files: Of `files_of`.
+        folder: Where to.
         note: Called before each file with its name.
 
     Returns:
@@ -62,24 +65,19 @@ def export(
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return tuple(_written(run, folder, note))
+        for name, write in files:
+            note(name)
+            write(folder / name)
     except OSError as error:
         raise ResultsError(f"cannot write to {folder}: {error.strerror}") from error
+    return tuple(folder / name for name, _ in files)
 
 
 def has_parquet() -> bool:
     return find_spec("pyarrow") is not None
 
 
-def _written(run: Run, folder: Path, note: Callable[[str], None]) -> Iterator[Path]:
-    for name, write in _files(run):
-        note(name)
-        write(folder / name)
-        yield folder / name
-
-
-def _files(run: Run) -> Iterator[tuple[str, Callable[[Path], object]]]:
-    """Yield the name of each file and what writes it."""
+def _files(run: Run) -> Iterator[File]:
     for name, table in tables(run).items():
         yield f"{name}.csv", partial(table.to_csv, index=False)
         if has_parquet():

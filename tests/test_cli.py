@@ -1,12 +1,11 @@
 """Flags, listings and exit codes; the commands run as a user runs them."""
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from compaction.errors import CompactionError
 from evals.cli import app, main
 from evals.commands.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
 from tests.run_cases import write_chats, write_code
@@ -224,24 +223,16 @@ def test_equal_values_of_a_grid_run_once(command, tmp_path):
     assert len((out / "rows.jsonl").read_text("utf-8").splitlines()) == 2
 
 
-def test_a_traceback_is_shown_only_with_debug(tmp_path):
-    env = {**os.environ, "PYTHONPATH": str(Path.cwd())}
-    base = [sys.executable, "-m", "evals.cli"]
-
-    plain, debug = (
-        subprocess.run(
-            [*base, *flags, "run", "missing.json"],
-            capture_output=True,
-            text=True,
-            env=env,
-            check=False,
-        )
-        for flags in ([], ["--debug"])
+def test_an_error_is_a_traceback_only_with_debug(command, monkeypatch):
+    code, _, errors = command("run", "missing.json")
+    assert (code, errors) == (
+        2,
+        ["error: missing.json: no such file or folder; correct the path"],
     )
 
-    assert (plain.returncode, debug.returncode) == (2, 1)
-    assert plain.stderr == "error: missing.json: no such file or folder; correct the path\n"
-    assert "Traceback" in debug.stderr
+    monkeypatch.setattr(sys, "argv", ["compaction-evals", "--debug", "run", "missing.json"])
+    with pytest.raises(CompactionError, match=r"missing\.json"):
+        main()
 
 
 def test_an_interrupt_says_that_the_run_can_go_on(command, monkeypatch, tmp_path):

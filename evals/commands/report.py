@@ -1,11 +1,14 @@
 """`report`: the page, the Markdown and the table again, from a run folder."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evals.commands.progress import steps
+
+if TYPE_CHECKING:
+    from reports.frames import Run
 
 
 def report(
@@ -22,17 +25,20 @@ def report(
 
     Example: compaction-evals report compaction-runs/bundled
     """
-    write_reports(run_folder)
+    run = write_reports(run_folder)
     if export is not None:
-        _export(run_folder, export)
+        _export(run, export)
 
 
-def write_reports(path: Path, *, show_faults: bool = True) -> None:
+def write_reports(path: Path, *, show_faults: bool = True) -> "Run":
     """Write `report.html` and `report.md` into a run folder and print the table.
 
     Args:
         path: The run folder.
         show_faults: Print failed cells and broken rules below the table.
+
+    Returns:
+        What was read of the folder.
     """
     from rich.console import Console
 
@@ -51,15 +57,15 @@ def write_reports(path: Path, *, show_faults: bool = True) -> None:
         table = tables.terminal(run_frames, width=console.width, show_faults=show_faults)
     console.print(table)
     console.print(f"report: {path / 'report.html'}", markup=False, highlight=False)
+    return run_frames
 
 
-def _export(run_folder: Path, target: Path) -> None:
-    from reports.exports import export, has_parquet, n_files
-    from reports.frames import load
+def _export(run: "Run", target: Path) -> None:
+    from reports.exports import export, files_of, has_parquet
 
-    run = load(run_folder)
-    with steps("exporting", n_files(run)) as note:
-        written = export(run, target, note)
+    files = files_of(run)
+    with steps("exporting", len(files)) as note:
+        written = export(files, target, note)
     for path in written:
         typer.echo(f"wrote {path}")
     if not has_parquet():
