@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from compaction.errors import CompactionError, ModelError
 from compaction.extractive import ExtractiveModel
@@ -30,8 +30,9 @@ from evals.readers import actor_of, reader_of
 from evals.recordings import ACTIONS, PROBES, SUMMARIES, Recordings
 from evals.references import EXTRACTOR_VERSION
 from evals.results import ROW_VERSION, Place, Row, RunFolder, Status, cell_id_of
+from evals.runs import Run
 from evals.scorers import Material
-from evals.scoring import run_of, score_run
+from evals.scoring import Score, run_of, score_run
 from evals.settings import Setting, bind, flags_of, resolved_parameters
 from evals.transcripts import Transcript
 
@@ -81,8 +82,8 @@ class Shared:
     file: Path
     priced: Priced
     recordings: Recordings
-    scored: dict[str, "Scored"] = field(default_factory=dict)
-    """Key of a run -> what was measured of it."""
+    scored: dict[str, Place] = field(default_factory=dict)
+    """Key of a run -> the row that was scored of it."""
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -106,13 +107,6 @@ class Shared:
     @cached_property
     def summaries(self) -> RecordedChat:
         return self.recordings.chat(SUMMARIES)
-
-
-class Scored(NamedTuple):
-    """A run that has a row; its sidecar is on disk."""
-
-    columns: Json
-    cell_id: str
 
 
 @dataclass(frozen=True)
@@ -176,30 +170,41 @@ class Cell:
                 seed=self.plan.seed,
                 timeout_seconds=self.plan.cell_seconds,
             )
-            known = shared.scored.get(run.key or "")
-            if known is None:
-                scored = score_run(run, shared.material, strategy, show_text=self.plan.show_text)
-                columns = scored.columns
-            else:
-                columns = known.columns
-            if self.plan.model.name and _only_failures(columns):
-                raise ModelError(
-                    f"all {columns['compactions_failed']} summaries failed: "
-                    f"{columns['first_failure']}"
-                )
+            same = shared.scored.get(run.key or "")
+            if same is None:
+                scored = self._scored(run, shared.material, strategy)
         except Exception as error:  # noqa: BLE001 - a row is better than a gap
             if isinstance(error.__cause__, UnrecordedError):
                 text = _describe(error.__cause__)
                 return self.failed(folder, strategy, text, status="unrecorded")
             return self.failed(folder, strategy, _describe(error))
-        row = self._row(strategy, seconds=time.perf_counter() - started, **columns)
-        if known is None:
-            folder.write_sidecar(row.cell_id, scored.sidecar)
-        else:
-            folder.copy_sidecar(known.cell_id, row.cell_id)
-        folder.append(row)
+        seconds = time.perf_counter() - started
+        if same is not None:
+            return self._taken_over(folder, same, strategy, seconds)
+        row = self._row(strategy, seconds=seconds, **scored.columns)
+        folder.write_sidecar(row.cell_id, scored.sidecar)
+        place = folder.append(row)
         if run.key is not None:
-            shared.scored.setdefault(run.key, Scored(columns, row.cell_id))
+            shared.scored[run.key] = place
+        return row
+
+    def _scored(self, run: Run, material: Material, strategy: Strategy) -> Score:
+        scored = score_run(run, material, strategy, show_text=self.plan.show_text)
+        if self.plan.model.name and _only_failures(scored.columns):
+            raise ModelError(
+                f"all {scored.columns['compactions_failed']} summaries failed: "
+                f"{scored.columns['first_failure']}"
+            )
+        return scored
+
+    def _taken_over(
+        self, folder: RunFolder, place: Place, strategy: Strategy, seconds: float
+    ) -> Row:
+        """Append the row of another setting under which the same was sent at every request."""
+        known = folder.row_at(place)
+        row = replace(known, **self._identity(strategy), seconds=seconds)
+        folder.copy_sidecar(known.cell_id, row.cell_id)
+        folder.append(row)
         return row
 
     def _writer(self, shared: Shared) -> ChatModel:
@@ -226,22 +231,25 @@ class Cell:
         return row
 
     def _row(self, strategy: Strategy | None, **columns: Any) -> Row:
-        return Row(
-            cell_id=self.id_of(strategy),
-            transcript=self.transcript.name,
-            transcript_digest=self.transcript.digest,
-            source=self.transcript.source,
-            format=self.transcript.format,
-            provenance=self.transcript.provenance,
-            cluster=self.transcript.cluster,
-            strategy=self.setting.strategy,
-            strategy_version=strategy.version if strategy else "",
-            parameters=dict(self.setting.parameters),
-            resolved=resolved_parameters(strategy) if strategy else {},
-            label=self.setting.label,
-            is_control=self.setting.is_control,
-            **columns,
-        )
+        return Row(**self._identity(strategy), **columns)
+
+    def _identity(self, strategy: Strategy | None) -> dict[str, Any]:
+        """Return the columns that say which cell it is."""
+        return {
+            "cell_id": self.id_of(strategy),
+            "transcript": self.transcript.name,
+            "transcript_digest": self.transcript.digest,
+            "source": self.transcript.source,
+            "format": self.transcript.format,
+            "provenance": self.transcript.provenance,
+            "cluster": self.transcript.cluster,
+            "strategy": self.setting.strategy,
+            "strategy_version": strategy.version if strategy else "",
+            "parameters": dict(self.setting.parameters),
+            "resolved": resolved_parameters(strategy) if strategy else {},
+            "label": self.setting.label,
+            "is_control": self.setting.is_control,
+        }
 
 
 def _only_failures(columns: Mapping[str, Any]) -> bool:

@@ -123,13 +123,14 @@ class RunFolder:
             file.seek(place.offset_bytes)
             return Row.from_json(json.loads(file.readline()))
 
-    def append(self, row: Row) -> None:
-        line = canonical_json(row.to_json()) + "\n"
+    def append(self, row: Row) -> Place:
+        line = (canonical_json(row.to_json()) + "\n").encode("utf-8", "replace")
         try:
             with self.rows_path.open("ab") as file:
-                file.write(line.encode("utf-8", "replace"))
+                file.write(line)
                 file.flush()
                 os.fsync(file.fileno())
+                return Place(file.tell() - len(line), row.status == "ok")
         except OSError as error:
             raise ResultsError(f"cannot write {self.rows_path}: {error.strerror}") from error
 
