@@ -216,11 +216,13 @@ def _variance_notes(answered: pd.DataFrame) -> Iterator[str]:
     groups = [list(group) for group in _summary_replicates(answered) if len(group) > 1]
     spread = components(groups)
     if spread is not None:
+        widest = max(((min(one), max(one)) for one in groups), key=lambda ends: ends[1] - ends[0])
         yield (
             f"Variance of the share right, {sum(map(len, groups))} summaries of "
             f"{len(groups)} conversations and prompts: {spread.between:.3f} between these, "
             f"{spread.within:.3f} between summaries by the same prompt of the same conversation "
-            "(answers to them included)."
+            "(answers to them included); the widest range of one of these is "
+            f"{percent(widest[0], 0)} to {percent(widest[1], 0)} %."
         )
 
 

@@ -173,6 +173,24 @@ def test_a_fault_is_a_record_with_a_reason_and_nothing_is_lost_or_paid_twice(
     assert len(endpoint.answered) == len(set(endpoint.answered))
 
 
+def test_a_rate_limit_that_ends_costs_waiting_and_nothing_else(cassette):
+    turned_away = []
+
+    def say(body):
+        key = json.dumps(body, sort_keys=True)
+        if turned_away.count(key) < 2:
+            turned_away.append(key)
+            return Fault("status", 429, retry_after_seconds=0.0)
+        return reader_that_reads(body)
+
+    with serve_script(say, model=MODEL) as served:
+        done = record(asked_of(cassette, served.base_url, None, CLEAR), lambda _: None)
+
+    assert done.failed == []
+    assert len(turned_away) == 2 * done.asked
+    assert len(served.requests) == 3 * done.asked
+
+
 def test_an_endpoint_that_is_down_costs_nothing_and_is_named_in_the_rows(cassette, tmp_path):
     nowhere = "http://127.0.0.1:9/v1"
 

@@ -185,7 +185,9 @@ def test_a_dry_run_counts_what_is_missing_and_sends_nothing(recorded, dataset, t
     unjudged = outlook(request(dataset, nowhere, replicates=2, judged="none"))
     assert unjudged.estimate.calls == {"probe answer": 6}
     assert missing.usd == 0.0
+    assert missing.minutes > 0
     assert "on this machine" in missing.text()
+    assert "minutes at the pace so far" in missing.text()
 
 
 def test_a_limit_stops_before_the_call_that_could_exceed_it(tmp_path, recorded):
@@ -236,12 +238,13 @@ def test_a_summary_that_was_not_recorded_is_a_row_of_its_own_status(dataset, tmp
 
 
 def test_the_command_in_a_row_records_what_the_row_lacks(dataset, tmp_path):
-    (before,) = rows_of(dataset, tmp_path / "run", XUN, with_probes=False)
+    own = Setting("summary_once", {"prompt": "xun", "max_summary_tokens": "300", **AT})
+    (before,) = rows_of(dataset, tmp_path / "run", own, with_probes=False)
     command = before.error.partition("record it: compaction-evals ")[2]
     with serve_script(reader_that_reads, model=MODEL) as endpoint:
         arguments = shlex.split(command.replace("URL", endpoint.base_url))
         said = CliRunner().invoke(app, arguments)
-    (after,) = rows_of(dataset, tmp_path / "run", XUN, with_probes=False)
+    (after,) = rows_of(dataset, tmp_path / "run", own, with_probes=False)
 
     assert said.exit_code == 0
     assert (before.status, after.status) == ("unrecorded", "ok")

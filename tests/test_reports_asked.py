@@ -169,6 +169,7 @@ def test_replicates_of_summaries_split_the_variance_between_conversations_and_su
         "4 summaries of 2 conversations and prompts: 0.000 between these, 0.250 between summaries"
         in asked(run).notes[-1]
     )
+    assert "widest range of one of these is 0 to 100 %" in asked(run).notes[-1]
 
 
 def test_every_report_has_the_table_and_escapes_it(tmp_path):
