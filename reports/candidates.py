@@ -13,7 +13,7 @@ import pandas as pd
 
 from evals.stats import bootstrap_interval, clustered
 from reports.aggregates import saving_of
-from reports.compare import name_of
+from reports.unmatched import name_of
 from reports.wording import listed, plural
 
 BOUND_LEVEL: Final = 0.9

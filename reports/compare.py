@@ -5,9 +5,9 @@ The first is the baseline, the second the candidate; a difference is candidate m
 pooled. Statistics are those of `evals.stats`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
 import pandas as pd
 
@@ -24,46 +24,12 @@ from evals.stats import (
     sign_flip_p,
     verdict_of,
 )
-from reports.frames import KEY_SEPARATOR, Run
+from reports.frames import Run
+from reports.measures import MEASURES, Measure
+from reports.unmatched import Side, Unmatched, name_of, new_failures, unmatched
 
 N_MOVED: Final = 10
 """Transcripts that moved most and are listed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A column that two settings are compared in."""
-
-    name: str
-    """Of `evals.results.Row`."""
-    title: str
-    better: Literal["higher", "lower"]
-    margin: float | None
-    """How much worse is still "not worse", set before the run; None: no verdict, only numbers."""
-    is_fraction: bool = True
-    needs_engagement: bool = False
-    """Counts only where both saved something: doing nothing loses nothing."""
-
-
-MEASURES: Final = (
-    Measure("reach", "Reach", "higher", 0.05, needs_engagement=True),
-    Measure("facts_kept_fraction", "Facts kept", "higher", 0.05, needs_engagement=True),
-    Measure("quote_kept_fraction", "Quotes kept", "higher", 0.02, needs_engagement=True),
-    Measure("saving_fraction", "Saved input", "higher", 0.05),
-    Measure("saved_usd_fraction", "Saved dollars", "higher", 0.05),
-    Measure("constraints_kept_fraction", "Constraints kept", "higher", 0.05, needs_engagement=True),
-    Measure("violations", "Violations", "lower", 0.0, is_fraction=False),
-    Measure("peak_tokens_after", "Peak tokens", "lower", None, is_fraction=False),
-    Measure("model_calls", "Model calls", "lower", None, is_fraction=False),
-)
-"""Margins are this project's defaults: 5 points of reach, 2 of quotes, no violation more."""
-
-
-class Side(NamedTuple):
-    """A run, and the setting of it that is compared."""
-
-    run: Run
-    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +74,6 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Unmatched:
-    transcript: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
     """Everything about one pair of settings on the transcripts of one provenance."""
 
@@ -132,23 +92,6 @@ class Comparison:
     @property
     def is_regression(self) -> bool:
         return bool(self.new_failures or self.new_violations)
-
-
-def with_margins(margins: Mapping[str, float]) -> tuple[Measure, ...]:
-    """Return the measures with other margins.
-
-    Raises:
-        ResultsError: a margin below 0, or of something that is not compared.
-    """
-    known = [measure.name for measure in MEASURES]
-    for name, margin in margins.items():
-        if name not in known:
-            raise ResultsError(f"no measure {name!r} to set a margin of; there are {known}")
-        if margin < 0:
-            raise ResultsError(f"the margin of {name} must be >= 0, got {margin}")
-    return tuple(
-        replace(measure, margin=margins.get(measure.name, measure.margin)) for measure in MEASURES
-    )
 
 
 def compare(
@@ -223,8 +166,8 @@ def _compare(
         candidate.label,
         differences,
         _moved(differences, ours, theirs),
-        tuple(_unmatched(baseline, candidate, provenance)),
-        tuple(_new_failures(baseline, candidate, provenance)),
+        tuple(unmatched(baseline, candidate, provenance)),
+        tuple(new_failures(baseline, candidate, provenance)),
         tuple(map(name_of, keys[worse])),
     )
 
@@ -297,56 +240,6 @@ def _moved(
             for key in largest
         )
     return ()
-
-
-def _unmatched(baseline: Side, candidate: Side, provenance: str) -> Iterator[Unmatched]:
-    """Yield what is in one run only, or was compared in part, with the reason."""
-    ours, theirs = (_tried(side, provenance) for side in (baseline, candidate))
-    changed = {name_of(key) for key in ours} & {name_of(key) for key in theirs}
-    for mine, other, side in ((ours, theirs, "baseline"), (theirs, ours, "candidate")):
-        for key in mine:
-            if key in other:
-                continue
-            if name_of(key) in changed:
-                if side == "baseline":
-                    yield Unmatched(name_of(key), "its content differs between the runs")
-            else:
-                yield Unmatched(name_of(key), f"only in the {side}")
-    for key in (key for key in ours if key in theirs):
-        if not ours[key]:
-            text = "failed in both" if not theirs[key] else "failed in the baseline"
-            yield Unmatched(name_of(key), text)
-    yield from _not_engaged(baseline, candidate, provenance)
-
-
-def _not_engaged(baseline: Side, candidate: Side, provenance: str) -> Iterator[Unmatched]:
-    ours = baseline.run.each(provenance, baseline.label)["engaged"]
-    theirs = candidate.run.each(provenance, candidate.label)["engaged"]
-    for key in ours.index.intersection(theirs.index):
-        idle = [name for name, side in (("baseline", ours), ("candidate", theirs)) if not side[key]]
-        if idle:
-            yield Unmatched(name_of(key), f"no fidelity: {' and '.join(idle)} not engaged")
-
-
-def _new_failures(baseline: Side, candidate: Side, provenance: str) -> Iterator[str]:
-    theirs = _tried(candidate, provenance)
-    for key, is_scored in _tried(baseline, provenance).items():
-        if is_scored and theirs.get(key) is False:
-            yield name_of(key)
-
-
-def _tried(side: Side, provenance: str) -> Mapping[str, bool]:
-    """Return transcript key -> whether every replicate of the setting was scored."""
-    rows = side.run.rows
-    mine = rows[(rows["provenance"] == provenance) & (rows["label"] == side.label)]
-    return {
-        str(key): bool(ok) for key, ok in mine.groupby("key", sort=False)["scored"].all().items()
-    }
-
-
-def name_of(key: object) -> str:
-    """Return the transcript's name from its key in a frame."""
-    return str(key).partition(KEY_SEPARATOR)[0]
 
 
 def _adjusted(found: tuple[Comparison, ...]) -> tuple[Comparison, ...]:

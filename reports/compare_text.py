@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from evals.stats import MIN_CLUSTERS
-from reports.compare import Comparison, Difference, Measure, Moved
+from reports.compare import Comparison, Difference, Moved
+from reports.measures import Measure
 from reports.tables import escaped
 from reports.wording import MISSING, clean, count, listed, percent, plural, points
 

@@ -13,7 +13,8 @@ from typing import Final, get_args
 
 from evals.results import ResultsError
 from evals.stats import Verdict
-from reports.compare import MEASURES, Comparison, Difference
+from reports.compare import Comparison, Difference
+from reports.measures import MEASURES
 
 _OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "<=": operator.le,

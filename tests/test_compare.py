@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from evals.cli import main
 from evals.results import ResultsError
 from reports import compare_text
-from reports.compare import Side, compare, compare_runs, labels_of, with_margins
+from reports.compare import compare, compare_runs, labels_of
 from reports.frames import load
 from reports.gate import conditions, met, unmeasured
+from reports.measures import with_margins
+from reports.unmatched import Side
 from tests.reports_cases import failed, row, write_run
 
 

@@ -89,8 +89,10 @@ def _margins(given: list[str]) -> dict[str, float]:
 def _compared(
     baseline: str, candidate: str, margins: Mapping[str, float]
 ) -> "tuple[Comparison, ...]":
-    from reports.compare import Side, compare, compare_runs, with_margins
+    from reports.compare import compare, compare_runs
     from reports.frames import load
+    from reports.measures import with_margins
+    from reports.unmatched import Side
 
     (path_a, label_a), (path_b, label_b) = map(_side, (baseline, candidate))
     measures = with_margins(margins)
