@@ -3,6 +3,7 @@
 Every sentence is made of numbers of `evals.audit_values`; nothing is stated that was not counted.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Final
 
 from evals.audit_findings import NEARLY_ALL_FRACTION, findings_of
 from evals.audit_values import Audit, BoundaryAudit, Contestant, SessionAudit
-from evals.audit_words import counted, dollars
+from evals.audit_words import TIER_WORDS, counted, dollars
 
 CONTESTANT_HEADS: Final = (
     *("at the boundary", "tokens", "reached", "by handle", "named", "lost", "of missing"),
@@ -258,7 +259,8 @@ def _lost(one: Contestant, each: BoundaryAudit) -> str:
 def _what_fires(sessions: Sequence[SessionAudit]) -> str:
     return (
         f"{counted(len(sessions), 'session')} in which nothing was compacted. Below: before "
-        "which request, at how many input tokens, a strategy would first have compacted."
+        "which request, at how many input tokens, a strategy would first have done something, and "
+        "what: as it is, and with half of the session's largest input as its threshold (half)."
     )
 
 
@@ -273,7 +275,8 @@ def _fires(sessions: Sequence[SessionAudit]) -> Grid | None:
         )
         for each in sessions
     )
-    return Grid(("session", "requests", "largest input", *labels), rows)
+    heads = [re.sub(r"\([^()]*50%[^()]*\)$", ", half", label) for label in labels]
+    return Grid(("session", "requests", "largest input", *heads), rows)
 
 
 def _fire_cells(session: SessionAudit, labels: Sequence[str]) -> Iterator[str]:
@@ -285,7 +288,8 @@ def _fire_cells(session: SessionAudit, labels: Sequence[str]) -> Iterator[str]:
         elif fire.request is None or fire.tokens is None:
             yield "never"
         else:
-            yield f"{fire.request:,} at {fire.tokens:,}"
+            does = TIER_WORDS.get(fire.tier or "", fire.tier or "")
+            yield f"{fire.request:,} at {fire.tokens:,} {does}".rstrip()
 
 
 def _share(part: int, whole: int) -> str:

@@ -32,6 +32,14 @@ NEED_KIND_WORDS: Final = {
         "texts of the assistant's own that edits had to quote",
     ),
 }
+TIER_WORDS: Final = {
+    "ClearToolResults": "clears",
+    "DropOldest": "drops",
+    "OffloadLargeResults": "offloads",
+    "SnipMiddle": "snips",
+    "Summarize": "summarizes",
+}
+"""What a strategy does first, in a table."""
 MAX_NAMES: Final = 20
 """Of one list."""
 

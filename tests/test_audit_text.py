@@ -1,5 +1,6 @@
 """What a user reads: the story's audit word by word, and what single findings say."""
 
+import re
 from dataclasses import replace
 
 from evals.audit import audit_session
@@ -8,6 +9,7 @@ from evals.audit_rendering import as_markdown, as_text
 from evals.audit_text import Grid, Section, sections_of
 from evals.audit_values import Audit, Clearing, NeedCounts
 from evals.settings import Setting
+from evals.synthetic import generate
 from evals.transcripts import Transcript
 from tests.audit_cases import BEFORE, boundary_of, compacted, plan, segment
 
@@ -149,6 +151,24 @@ def test_sessions_without_compaction_stand_in_one_table():
     assert "2 sessions, 0 of them compacted; 0 compactions that can be judged." in text
     assert "plain (p.json)" in text
     assert text.count("never") >= 2
+    (heads,) = (line for line in text.splitlines() if line.startswith("session  "))
+    names = ("xun", "my_pi_agent", "three_layer")
+    assert re.split(" {2,}", heads)[3:] == [head for n in names for head in (n, f"{n}, half")]
+
+
+def test_what_would_have_fired_is_told_with_when():
+    made = generate(61, seed=3, plant_every=2, round_chars=4_000, gaps=(2, 5))
+
+    (section,) = (
+        each
+        for each in sections_of(audit_of(Transcript("t", (segment(made.messages),))))
+        if each.title == "Sessions without a compaction"
+    )
+
+    cells = dict(zip(section.grid.heads, section.grid.rows[0], strict=True))
+    assert cells["xun"] == "never"
+    assert re.fullmatch(r"12 at [0-9,]+ clears", cells["three_layer"])
+    assert re.fullmatch(r"[0-9]+ at [0-9,]+ (clears|summarizes)", cells["xun, half"])
 
 
 def test_the_session_in_which_forgetting_cost_most_comes_first():
