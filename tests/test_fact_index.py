@@ -71,6 +71,7 @@ def test_on_the_blind_cases_too(name, claims, texts):
     assert differing == []
 
 
+@pytest.mark.slow
 def test_on_the_bundled_conversation_too():
     (transcript,) = load_bundled("settlement-incident")
     claims = {fact.id: fact.claim for fact in find_facts(prepare(transcript)).facts}
