@@ -151,6 +151,7 @@ def test_a_fault_is_a_record_with_a_reason_and_nothing_is_lost_or_paid_twice(
         except CompactionError as error:
             assert "What was recorded is kept" in str(error)  # noqa: PT017 - both ends are right
         row, sidecar = scored(cassette, tmp_path / "run", setting)
+        judged = [body for body in served.requests if purpose_of(body) == "judge verdict"]
         tries = {key: endpoint.failed.count(key) for key in endpoint.failed}
         endpoint.wrong = None
         record(asked_of(cassette, served.base_url, None, setting), lambda _: None)
@@ -159,6 +160,8 @@ def test_a_fault_is_a_record_with_a_reason_and_nothing_is_lost_or_paid_twice(
     assert set(tries.values()) == {wrong.tries}
     reason = REASONS[purpose] if fault == "prose" else wrong.reason
     assert any(reason in text for text in reasons_of(purpose, row, sidecar))
+    # What is no answer is shown to no judge, who would be paid for it.
+    assert not judged or purpose != "probe answer"
     # Never a score.
     if purpose == "next action":
         assert row.actions_asked == 0
@@ -173,6 +176,7 @@ def test_a_fault_is_a_record_with_a_reason_and_nothing_is_lost_or_paid_twice(
     assert len(endpoint.answered) == len(set(endpoint.answered))
 
 
+@pytest.mark.slow
 def test_a_rate_limit_that_ends_costs_waiting_and_nothing_else(cassette):
     turned_away = []
 
