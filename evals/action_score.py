@@ -20,6 +20,8 @@ from evals.next_action import (
 from evals.prepare import PreparedRequest, PreparedSegment
 from evals.replay import Step
 
+WHOLE: Final = "whole history"
+"""What a strategy sends that has done nothing by then: nobody is asked the same again."""
 _NAMES: Final = ("uncompacted", "uncompacted again", "over the view")
 
 
@@ -106,7 +108,11 @@ class ActionScorer:
         """Return, for each sampled request, which proposals agree with the first one."""
         return {
             "next_actions": [
-                {"request": index, "repeated": _same(*row[:2]), "compacted": _same(*row[::2])}
+                {
+                    "request": index,
+                    "repeated": _same(*row[:2]),
+                    "compacted": _same(*row[::2]) if index in self._views else WHOLE,
+                }
                 for index, row in self._rows().items()
             ],
             "action_faults": list(self._faults()),

@@ -93,6 +93,22 @@ def test_unrecorded_requests_are_left_out_and_prose_is_no_score():
     assert second["compacted"] == "unrecorded"
 
 
+def test_a_view_that_is_the_whole_history_is_no_result_and_nothing_is_missing():
+    chat = messages_from_openai(conversation())
+    prepared = prepare(Transcript("relay", single_segment(chat), tools=(TOOL,)))
+    requests = sampled_requests(boundary_of(prepared, "50%"))
+    scorer = ActionScorer(Actor(Book(), prepared.segments[0], requests, (TOOL,)))
+    for request in requests:
+        whole = History(chat[: request.recorded.position])
+        step = SimpleNamespace(request=request, view=View(whole.entries()), history=whole)
+        scorer.see(step, None)
+
+    columns = scorer.columns()
+
+    assert (columns["actions_asked"], columns["actions_unrecorded"]) == (0, 0)
+    assert {row["compacted"] for row in scorer.sections()["next_actions"]} == {"whole history"}
+
+
 def test_without_recordings_there_is_no_number():
     columns = scored(lambda book, histories: None).columns()
 
