@@ -102,6 +102,10 @@ FAULTY = {
         [{**DONE, "tool_calls": ["read"]}],
         [("bad_call", "/0/tool_calls/0")],
     ),
+    "calls that are no list": (
+        [{**DONE, "tool_calls": {"id": "a"}}, DONE],
+        [("bad_call", "/0/tool_calls")],
+    ),
     "an empty answer": (
         [USER, {"role": "assistant", "content": ""}],
         [("empty_assistant", "/1/content")],

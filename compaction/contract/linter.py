@@ -185,6 +185,10 @@ def _check_alone(index: int, message: Mapping[str, Any]) -> Iterator[Lint]:
     if role == "assistant" and _is_empty(message):
         text = "it has neither content nor calls"
         yield Lint("empty_assistant", index, f"/{index}/content", text)
+    listed = message.get("tool_calls")
+    if listed is not None and not isinstance(listed, list):
+        text = f"the calls are a list, and not a {type(listed).__name__}"
+        yield Lint("bad_call", index, f"/{index}/tool_calls", text)
     for at, call in enumerate(_calls(message)):
         yield from _check_call(index, f"/{index}/tool_calls/{at}", call)
     if isinstance(message.get("function_call"), dict):
