@@ -14,7 +14,7 @@ CLASS_WORDS: Final = {
     "quote": "quoted text",
 }
 KIND_WORDS: Final = {
-    "file": ("file", "files"),
+    "file": ("file read", "file reads"),
     "search": ("search", "searches"),
     "url": ("address", "addresses"),
     "command": ("command", "commands"),

@@ -5,11 +5,11 @@ The price of forgetting on real logs: after a compaction agents mostly read agai
 
 - An earlier call before the boundary had the same subject: the same file, address, search or
   command, or for another reading tool the same name and arguments (see `subject_of`).
-- At least `MIN_KNOWN_FRACTION` of the lines of its result stood in results of that subject.
+- At least `MIN_KNOWN_FRACTION` of its result, by lines, stood in results of that subject that were
+  no longer there, and not in one that was still sent whole: another part of the file may be.
 - Nothing had changed it since: no call wrote to the file; for a command, no call wrote to any file.
   What shell commands do to files is not seen.
-- The earlier result did not stand whole in what was sent after the boundary, and the subject had
-  not been fetched again after the boundary before.
+- Those lines had not been fetched again after the boundary before.
 """
 
 from collections import defaultdict
@@ -119,7 +119,6 @@ class _Search:
         self._failed = failed_calls(log, self._call_of)
 
     def run(self) -> Iterator[Repeat]:
-        fetched: set[Subject] = set()
         for at, message in enumerate(self._log):
             for call in message.tool_calls:
                 if (at, call) not in self._failed:
@@ -131,19 +130,23 @@ class _Search:
             subject = subject_of(call)
             if subject is None:
                 continue
-            if caller >= self._boundary and subject not in fetched:
+            if caller >= self._boundary:
                 found = self._repeat(subject, call, caller, at)
                 if found is not None:
-                    fetched.add(subject)
                     yield found
             self._known[subject].append(at)
 
     def _repeat(self, subject: Subject, call: ToolCall, caller: int, at: int) -> Repeat | None:
-        earlier = [each for each in self._known.get(subject, ()) if each < self._boundary]
+        known_results = self._known.get(subject, [])
+        earlier = [each for each in known_results if each < self._boundary]
         gone = [each for each in earlier if self._log[each] not in self._kept]
-        if not gone or len(gone) < len(earlier):
+        if not gone:
             return None
-        known = known_fraction(self._log[at].text, [self._log[each].text for each in gone])
+        known = known_fraction(
+            self._log[at].text,
+            [self._log[each].text for each in gone],
+            standing=[self._log[each].text for each in known_results if each not in gone],
+        )
         if known < MIN_KNOWN_FRACTION:
             return None
         return Repeat(subject, call, caller, at, gone[-1], known)
@@ -157,12 +160,14 @@ class _Search:
                 del self._known[subject]
 
 
-def known_fraction(text: str, earlier: Sequence[str]) -> float:
+def known_fraction(text: str, earlier: Sequence[str], *, standing: Sequence[str] = ()) -> float:
     """Return the share of a text's characters in lines that an earlier text has; 0 if it has none.
 
-    Line numbers of viewers and blanks at both ends of a line are left out.
+    Lines of a text that still stands do not count. Line numbers of viewers and blanks at both ends
+    of a line are left out.
     """
     known = {line for each in earlier for line in _lines(each)}
+    known -= {line for each in standing for line in _lines(each)}
     own = list(_lines(text))
     total = sum(map(len, own))
     return sum(len(line) for line in own if line in known) / total if total else 0.0

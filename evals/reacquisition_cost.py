@@ -44,7 +44,7 @@ def reacquired_after(
             price = _request_usd if is_only else _addition_usd
             usd += price(request, slope * counted, slope * written, pricing)
     kinds = Counter(each.subject.kind for each in repeats)
-    names = tuple(f"{each.subject.kind} {each.subject.text}" for each in repeats)
+    names = tuple(dict.fromkeys(f"{each.subject.kind} {each.subject.text}" for each in repeats))
     return Reacquired(
         calls=len(repeats),
         by_kind={kind: kinds[kind] for kind in KINDS if kinds[kind]},

@@ -176,6 +176,13 @@ def test_the_compactions_of_real_sessions_are_those_that_were_looked_at_by_hand(
     found = [b for s in json.loads(text)["sessions"] for b in s["boundaries"]]
     cleared, full = sorted(found, key=lambda each: each["kind"], reverse=True)
     assert [cleared["needs"][k] for k in ("asked", "kept")] == [2, 2]
+    # Lines 400 to 599 of a file were cleared; 500 to 559 and 420 to 469 are read again, in two
+    # requests, while lines 200 to 309 of the same file still stand there.
+    assert cleared["reacquired"]["by_kind"] == {"file": 2}
+    assert {name.rpartition("/")[2] for name in cleared["reacquired"]["names"]} == {
+        "hooks_claudecode_handlers.go"
+    }
+    assert cleared["reacquired"]["requests_only"] == 2
     # The first request after the summary reads two files of the merge again, and nothing else.
     assert full["reacquired"]["by_kind"] == {"file": 2}
     assert [name.rpartition("/")[2] for name in full["reacquired"]["names"]] == [

@@ -14,7 +14,7 @@ from evals.transcripts import Transcript
 from tests.audit_cases import BEFORE, boundary_of, compacted, plan, segment
 
 FINDINGS = [
-    "Read or run again although it had been there: 1 file, 28 tokens, $0.0003; 1 of 6 requests "
+    "Read or run again although it had been there: 1 file read, 28 tokens, $0.0003; 1 of 6 requests "
     "did nothing else.",
     "4 references from before were needed afterwards: 1 kept, 1 only named, 1 read again in time "
     "and 1 lost.",

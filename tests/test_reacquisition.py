@@ -91,6 +91,19 @@ def test_one_of_several_earlier_reads_that_still_stands_is_enough():
     assert again(before, [read("3")]) == [("file", "/srv/a.py")]
 
 
+def test_another_part_that_still_stands_hides_no_loss_and_none_is_told_twice():
+    """As in a recorded clearing of results: lines 400 to 599 went, lines 200 to 299 stayed."""
+    gone, stays = (f"line = {part}\nvalue = {part}" for part in "ab")
+    before = [read("1", result=gone), read("2", result=stays)]
+    kept = [message for message in messages(before) if message.text == stays]
+    lost = [("file", "/srv/a.py")]
+
+    assert len(kept) == 1
+    assert again(before, [read("3", result=gone)], kept) == lost
+    assert again(before, [read("3", result=stays)], kept) == []
+    assert again(before, [read("3", result=gone), read("4", result=gone)], kept) == lost
+
+
 @pytest.mark.parametrize("changed_before", [True, False])
 def test_a_file_that_was_changed_since_is_not_reacquired(changed_before):
     before, after = [read("1")], [read("2")]
