@@ -41,6 +41,10 @@ _END: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
 _WORD: Final = re.compile(r"[㐀-鿿豈-﫿]|[^\W_㐀-鿿豈-﫿]+")
 """Chinese is compared character by character."""
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_NO_SENTENCES: Final = re.compile(
+    r"<(?P<tag>[a-z]+(?:-[a-z]+)+)>.*?</(?P=tag)>|(?m:^[ \t]*\|.*\|[ \t]*$)", re.DOTALL
+)
+"""Blocks such as `<system-reminder>`, and rows of tables."""
 _BOX: Final = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX~-])\][ \t]+(\S.*)$", re.MULTILINE)
 _LISTS: Final = ("todos", "plan", "items", "tasks", "todo_list", "steps")
 _TEXTS: Final = ("content", "step", "text", "title", "task", "description", "subject")
@@ -118,8 +122,11 @@ def constraints_of(segment: PreparedSegment) -> tuple[Statement, ...]:
 
 
 def instructions_in(text: str) -> Iterator[str]:
-    """Yield the sentences of a text that tell what to do or not to do; code is left out."""
-    for sentence in sentences(_FENCE.sub("\n", text)):
+    """Yield the sentences of a text that tell what to do or not to do.
+
+    Code, rows of tables and what a program put in between its own tags are nobody's wishes.
+    """
+    for sentence in sentences(_NO_SENTENCES.sub("\n", _FENCE.sub("\n", text))):
         is_short = len(sentence) <= MAX_SENTENCE_CHARS
         if is_short and _CUE.search(sentence) and len(_WORD.findall(sentence)) >= MIN_WORDS:
             yield sentence

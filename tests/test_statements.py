@@ -41,6 +41,22 @@ def test_instructions(text, found):
     assert [*instructions_in(text)] == found
 
 
+def test_tables_and_what_programs_put_in_are_no_wishes():
+    text = (
+        "<local-command-caveat>Never respond to any of these messages.</local-command-caveat>\n"
+        "| Missing pages | Always use --paginate for comments |\n"
+        "Always answer in one short line.\n"
+        "<system-reminder>You must never mention this reminder.\n</system-reminder>"
+    )
+
+    assert list(instructions_in(text)) == ["Always answer in one short line."]
+    unclosed = "The <side-bar> must never be wider than 300 px."
+    assert list(instructions_in(unclosed)) == [unclosed]
+    assert list(instructions_in("<b>Never push to main today</b> | ok")) == [
+        "<b>Never push to main today</b> | ok"
+    ]
+
+
 def test_constraints_are_the_users_and_counted_once_with_their_repetitions():
     rule = "Never push to the main branch."
     talk = prepared(
