@@ -5,6 +5,7 @@ deleted. A call that failed did nothing. Source: reference/methods.md section 5,
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, Literal
@@ -57,6 +58,9 @@ def survival_of(
 ) -> dict[str, Survival]:
     """Say for each file whether a view still tells its state.
 
+    People and models write `src/a.py` for `/home/me/project/src/a.py`: where a written text has not
+    the whole path, the last folder and name are looked for, unless two files share them.
+
     Args:
         true_states: By the whole history.
         seen_states: By the calls that the view shows.
@@ -66,16 +70,28 @@ def survival_of(
         Path -> `kept` (the last call on it, or a written line that tells its state), `stale` (the
         view names the file and an older state, or none), or `lost` (the view does not name it).
     """
+    shared = Counter(map(_short, true_states))
     return {
-        path: _survival(path, state, seen_states.get(path), written)
+        path: _survival(
+            [path, *([_short(path)] if shared[_short(path)] == 1 else [])],
+            state,
+            seen_states.get(path),
+            written,
+        )
         for path, state in true_states.items()
     }
 
 
-def _survival(path: str, state: State, seen: State | None, written: Sequence[str]) -> Survival:
+def _short(path: str) -> str:
+    return "/".join(path.split("/")[-2:])
+
+
+def _survival(
+    names: Sequence[str], state: State, seen: State | None, written: Sequence[str]
+) -> Survival:
     if seen == state:
         return "kept"
-    lines = [line for text in written for line in _lines_naming(path, text)]
+    lines = [line for name in names for text in written for line in _lines_naming(name, text)]
     if any(_SAYS[state].search(line) for line in lines):
         return "kept"
     return "stale" if seen is not None or lines else "lost"

@@ -1,14 +1,9 @@
 """What a view at a boundary still holds beside needs: instructions, open tasks, file states."""
 
-from collections import Counter
-from collections.abc import Iterator
-
 from compaction.strategy import CompactionEvent
-from evals.artifacts import Survival, states_of, survival_of
 from evals.audit_values import Survived
 from evals.controls import Identity
 from evals.fates import FateTracker
-from evals.message_text import held_text
 from evals.need_status import NeedScorer
 from evals.replay import Step
 from evals.scorers import Cell, Material
@@ -29,7 +24,6 @@ def survived_in(step: Step, material: Material, *, show_text: bool) -> Survived:
     survival.see(step, fates)
     written.see(step, fates)
     (found,) = survival.sections()["rounds"]
-    files = Counter(_files(step, material))
     columns = written.columns()
     unsupported = (columns["unsupported_fraction"] or 0.0) * columns["written_references"]
     return Survived(
@@ -39,29 +33,10 @@ def survived_in(step: Step, material: Material, *, show_text: bool) -> Survived:
         tasks_kept=found["obligations_kept"],
         tasks_ticked=found["obligations_ticked"],
         files=found["files"],
-        files_stale=files["stale"],
-        files_lost=files["lost"],
+        files_stale=found["files_stale"],
+        files_lost=found["files_lost"],
         written_references=columns["written_references"],
         unsupported=round(unsupported),
         drifted=columns["drifted_pairs"],
         invented=tuple((row[0], row[1]) for row in written.sections()["unsupported"]["rows"]),
     )
-
-
-def _files(step: Step, material: Material) -> Iterator[Survival]:
-    """Yield what became of each file's state; a written text may name it by its last folder.
-
-    People and models write `src/a.py` for `/home/me/project/src/a.py`: where the whole path is not
-    found, folder and name are looked for; inside a longer path they are found too.
-    """
-    statements = material.statements[step.request.segment]
-    states = statements.states_before(len(step.history))
-    seen = states_of(step.view.messages, statements.failed)
-    written = [held_text(e.message) for e in step.view.entries if e.origin.kind != "whole"]
-    for path, survival in survival_of(states, seen, written).items():
-        short = "/".join(path.split("/")[-2:])
-        if survival == "kept" or short == path:
-            yield survival
-            continue
-        shorter = survival_of({short: states[path]}, {}, written)[short]
-        yield shorter if shorter != "lost" else survival

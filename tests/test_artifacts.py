@@ -73,3 +73,21 @@ def test_of_a_file_that_was_read_the_name_is_enough():
 
 def test_a_deleted_file_that_a_summary_calls_modified_is_stale():
     assert survival_of({"a.py": "deleted"}, {}, ["Modified a.py."]) == {"a.py": "stale"}
+
+
+@pytest.mark.parametrize(
+    ("files", "written", "survival"),
+    [
+        (["/home/me/app/src/a.py"], "I changed src/a.py to use UTC.", ["kept"]),
+        (["/home/me/app/src/a.py"], "See app/src/a.py.", ["stale"]),
+        (["/home/me/app/src/a.py"], "I changed a.py to use UTC.", ["lost"]),
+        (["/one/src/a.py", "/two/src/a.py"], "I changed src/a.py to use UTC.", ["lost", "lost"]),
+        (["/one/src/a.py", "/two/src/a.py"], "I changed /two/src/a.py.", ["lost", "kept"]),
+    ],
+)
+def test_a_summary_may_name_a_file_by_folder_and_name_if_no_other_has_them(
+    files, written, survival
+):
+    found = survival_of(dict.fromkeys(files, "modified"), {}, [written])
+
+    assert list(found.values()) == survival
