@@ -112,6 +112,7 @@ def test_they_keep_it_in_one_long_run_and_act_there(number):
     keeps()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "strategy",
     [

@@ -47,6 +47,11 @@ def run(project, *arguments):
     return project.runpytest_subprocess("--compaction-examples=20", *arguments)
 
 
+def run_here(project, *arguments):
+    """Run pytest in this process, where it does not matter what has been imported before."""
+    return project.runpytest_inprocess("--compaction-examples=20", *arguments)
+
+
 def test_a_project_without_a_strategy_is_not_disturbed(project):
     project.makepyfile(
         test_it="""
@@ -133,7 +138,7 @@ def test_several_strategies_are_checked_and_k_chooses_among_their_items(project)
     ],
 )
 def test_a_strategy_that_is_not_there_is_one_line(project, spec, message):
-    result = run(project, "--compaction-strategy", spec)
+    result = run_here(project, "--compaction-strategy", spec)
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: --compaction-strategy: {message}"])
@@ -141,7 +146,7 @@ def test_a_strategy_that_is_not_there_is_one_line(project, spec, message):
 
 
 def test_parameters_reach_a_system_of_this_project(project):
-    result = run(
+    result = run_here(
         project,
         "--compaction-strategy=xun",
         "--compaction-set=toolcall_keep_max=many",
@@ -151,7 +156,7 @@ def test_parameters_reach_a_system_of_this_project(project):
 
 
 def test_a_call_that_does_not_return_is_ended_and_named(project):
-    result = run(
+    result = run_here(
         project,
         "--compaction-strategy=compactors:hangs",
         "--compaction-time-budget=1",
@@ -200,7 +205,7 @@ def test_the_marker_says_how_long_to_look_and_what_may_be_broken(project):
         """
     )
 
-    result = run(project, "--strict-markers")
+    result = run_here(project, "--strict-markers")
 
     result.assert_outcomes(passed=1)
 
@@ -224,7 +229,7 @@ def test_a_wrong_marker_is_refused(project, marker, message):
         """
     )
 
-    result = run(project)
+    result = run_here(project)
 
     assert result.ret != 0
     result.stdout.fnmatch_lines([f"*{message}"])
