@@ -73,6 +73,23 @@ def test_from_ten_clusters_on_whole_clusters_are_drawn():
     assert width > 2 * naive
 
 
+def test_the_bootstrap_is_that_of_drawing_clusters_and_ranking_anew():
+    rng = np.random.default_rng(7)
+    clusters = np.repeat(np.arange(12), 5)
+    first = (rng.random(60) + rng.random(12)[clusters] > 1).astype(int)
+    second = np.where(rng.random(60) < 0.7, first, 1 - first)
+
+    drawn = []
+    for _ in range(400):
+        picked = np.concatenate(
+            [np.flatnonzero(clusters == at) for at in rng.integers(12, size=12)]
+        )
+        drawn.append(stats.spearmanr(first[picked], second[picked]).statistic)
+    found = rank_correlation(first, second, clusters).interval
+
+    assert found[:2] == pytest.approx(np.quantile(drawn, (0.025, 0.975)), abs=0.06)
+
+
 def test_without_variation_there_is_no_correlation_and_no_interval():
     found = rank_correlation([1, 1, 1], [0, 1, 0], ["a", "a", "b"])
 
