@@ -32,7 +32,8 @@ def findings_of(each: BoundaryAudit) -> Iterator[str]:
             "there is not called lost."
         )
     yield _honesty(each)
-    yield from _also_survived(each.survived)
+    is_whole = each.is_readable and not each.unlogged_tokens
+    yield from _also_survived(each.survived, "" if is_whole else ", as far as the log shows")
     if each.gone_before:
         yield (
             f"{counted(each.gone_before, 'reference')} came from before an earlier compaction: "
@@ -152,19 +153,21 @@ def _honesty(each: BoundaryAudit) -> str:
     return f"{names}; {found.unsupported:,} {verb} nowhere before it{drifted}."
 
 
-def _also_survived(found: Survived) -> Iterator[str]:
+def _also_survived(found: Survived, how_far: str) -> Iterator[str]:
     if found.constraints:
         yield (
             f"Of {counted(found.constraints, 'standing instruction')} no longer there, "
-            f"{found.constraints_kept:,} {'is' if found.constraints_kept == 1 else 'are'} repeated."
+            f"{found.constraints_kept:,} {'is' if found.constraints_kept == 1 else 'are'} repeated"
+            f"{how_far}."
         )
     if found.tasks:
         ticked = f", {found.tasks_ticked:,} told as done" if found.tasks_ticked else ""
-        yield f"Of {counted(found.tasks, 'open task')}, {found.tasks_kept:,} repeated{ticked}."
+        kept = f"{found.tasks_kept:,} repeated"
+        yield f"Of {counted(found.tasks, 'open task')}, {kept}{ticked}{how_far}."
     if found.files_stale or found.files_lost:
         yield (
             f"Of {counted(found.files, 'file')} read or changed before, {found.files_lost:,} no "
-            f"longer named, {found.files_stale:,} without the last state."
+            f"longer named, {found.files_stale:,} without the last state{how_far}."
         )
 
 

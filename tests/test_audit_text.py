@@ -14,8 +14,8 @@ from evals.transcripts import Transcript
 from tests.audit_cases import BEFORE, boundary_of, compacted, plan, segment
 
 FINDINGS = [
-    "Read or run again although it had been there: 1 file read, 28 tokens, $0.0003; 1 of 6 requests "
-    "did nothing else.",
+    "Read or run again although it had been there: 1 file read, 28 tokens, $0.0003; 1 of 6 "
+    "requests did nothing else.",
     "4 references from before were needed afterwards: 1 kept, 1 only named, 1 read again in time "
     "and 1 lost.",
     "2 file paths were needed again within 5 requests and were gone; only nearly everything would "
@@ -140,6 +140,8 @@ def test_what_cannot_be_judged_is_no_loss():
     assert "1 read again in time, 0 lost and 1 that cannot be judged" in text
     assert "13,547 tokens more than the log holds" in text
     assert "no text of the summary: what it says cannot be checked" in text
+    assert "1 no longer named, 0 without the last state, as far as the log shows." in text
+    assert "0 are repeated, as far as the log shows." in text
     assert "2 references came from before an earlier compaction" in text
 
 
