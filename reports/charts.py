@@ -6,6 +6,7 @@ text or grid is set here: the page and the notebook bring their own, for light a
 
 from collections.abc import Mapping
 from itertools import cycle
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import altair as alt
@@ -55,11 +56,13 @@ _TOOLTIP: Final = [
 ]
 
 
-def pareto(run: Run, provenance: str | None = None, *, unit: Unit = "tokens") -> Layered | None:
+def pareto(
+    run: Run | pd.DataFrame, provenance: str | None = None, *, unit: Unit = "tokens"
+) -> Layered | None:
     """Draw saving against reach, a point per setting of one provenance (by default the first).
 
     Args:
-        run: What was run.
+        run: What was run, or some rows of it.
         provenance: Of which transcripts.
         unit: What is saved. In dollars there is no truncation: its reach is at equal tokens.
 
@@ -68,6 +71,8 @@ def pareto(run: Run, provenance: str | None = None, *, unit: Unit = "tokens") ->
         point, controls grey, points of few transcripts small and hollow and not part of the front;
         None if no strategy has both numbers.
     """
+    if isinstance(run, pd.DataFrame):
+        run = Run(Path(), {}, run, 0)
     if provenance is None:
         provenance = next(iter(run.provenances), "")
     marks = pareto_points(run, provenance, unit)

@@ -6,16 +6,24 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from evals.cli import main
 from evals.results import RunFolder
 from reports.frames import load
 from reports.page import html
-from tests.reports_cases import hostile_rows, row, small_rows, small_sidecar, write_run
+from tests.reports_cases import (
+    hostile_rows,
+    row,
+    small_rows,
+    small_sidecar,
+    write_run,
+)
 
 MAX_BYTES = 1_500_000
 LOADING = {"src", "href", "data", "srcset", "action", "poster", "background", "formaction"}
@@ -204,25 +212,6 @@ def test_no_conversation_text_of_a_sidecar_is_in_the_page(tmp_path):
     assert "my password" not in html(load(path))
 
 
-@pytest.mark.slow
-def test_a_large_run_stays_small(tmp_path):
-    rows = [
-        row(
-            f"transcript-{at:03}",
-            f"strategy-{of}(k=1)",
-            saving=0.123,
-            reach=0.456,
-            cell_id=f"{at}-{of}",
-        )
-        for at in range(200)
-        for of in range(50)
-    ]
-
-    page = html(load(write_run_quickly(tmp_path / "run", rows)))
-
-    assert len(page.encode()) < MAX_BYTES
-
-
 def test_a_run_without_rows_still_has_a_page(tmp_path):
     assert "Nothing was measured" in html(load(write_run(tmp_path / "run", [])))
 
@@ -255,9 +244,23 @@ def test_a_browser_draws_the_charts_under_the_policy(page, tmp_path):
     assert done.stdout.count("<svg") >= 2
 
 
-def write_run_quickly(path: Path, rows: list) -> Path:
-    """Write the rows at once: ten thousand synced appends take long."""
-    write_run(path, [], cells=[item.cell_id for item in rows])
-    lines = (json.dumps(item.to_json()) for item in rows)
-    (path / "rows.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+def test_the_folder_of_a_killed_run_has_every_report(tmp_path, monkeypatch, capsys):
+    """It has no prices, no list of cells and no end, and its last line is torn."""
+    path = write_run(tmp_path / "run", small_rows())
+    manifest = json.loads((path / "run.json").read_text("utf-8"))
+    for name in ("finished_at", "cells", "corpus_digest", "prices"):
+        manifest.pop(name, None)
+    (path / "run.json").write_text(json.dumps(manifest), "utf-8")
+    whole = (path / "rows.jsonl").read_text("utf-8")
+    (path / "rows.jsonl").write_text(whole + whole[:200], "utf-8")
+    monkeypatch.setattr(sys, "argv", ["compaction-evals", "report", str(path)])
+
+    with pytest.raises(SystemExit) as stop:
+        main()
+
+    assert stop.value.code == 0
+    assert "xun(k=2)" in capsys.readouterr().out
+    page = (path / "report.html").read_text("utf-8")
+    assert "<dt>Prices</dt><dd><bdi>not recorded</bdi></dd>" in page
+    assert "<dt>Finished</dt><dd><bdi>not recorded</bdi></dd>" in page
+    assert "- Prices: not recorded" in (path / "report.md").read_text("utf-8")
