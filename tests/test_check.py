@@ -145,7 +145,7 @@ def test_xun_is_checked_on_200_conversations_within_20_seconds():
 
 
 def test_a_failure_shows_rule_place_and_the_shrunk_conversation(folder, check):
-    done = check(folder, "mine.py:by_call_order", "--examples", "60", "--no-recorded")
+    done = check(folder, "mine.py:by_call_order", "--examples", "8", "--no-recorded")
 
     assert done.returncode == 1
     assert result_of(done.stdout, "calls_stay_paired") == "FAIL"
@@ -158,7 +158,7 @@ def test_a_failure_shows_rule_place_and_the_shrunk_conversation(folder, check):
 def test_the_saved_file_fails_on_its_own_until_the_fault_is_mended(folder, check):
     saved = folder / "tests" / "test_found.py"
 
-    check(folder, "mine.py:by_call_order", "--no-recorded", "--save", str(saved))
+    check(folder, "mine.py:by_call_order", "--examples=8", "--no-recorded", "--save", str(saved))
 
     def run():
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(saved)]
@@ -190,7 +190,7 @@ def test_a_name_is_printed_as_it_is_written(folder, check):
 def test_junit_has_a_case_per_invariant(folder, check):
     path = folder / "reports" / "junit.xml"
 
-    check(folder, "mine.py:by_call_order", "--no-recorded", "--junit", str(path))
+    check(folder, "mine.py:by_call_order", "--examples=8", "--no-recorded", "--junit", str(path))
 
     suite = ElementTree.parse(path).getroot().find("testsuite")
     cases = suite.findall("testcase")
@@ -208,7 +208,7 @@ def test_junit_has_a_case_per_invariant(folder, check):
 def test_sarif_has_what_version_2_1_0_requires(folder, check):
     path = folder / "found.sarif"
 
-    check(folder, "mine.py:by_call_order", "--no-recorded", "--sarif", str(path))
+    check(folder, "mine.py:by_call_order", "--examples=8", "--no-recorded", "--sarif", str(path))
 
     log = json.loads(path.read_text())
     (run,) = log["runs"]
@@ -258,7 +258,7 @@ def test_promises_are_checked_where_they_are_made(folder, check):
 
 
 def test_a_parameter_reaches_the_class_and_the_report(folder, check):
-    done = check(folder, "mine.py:KeepsFew", "--set", "keep=1", "--no-recorded", "--examples", "30")
+    done = check(folder, "mine.py:KeepsFew", "--set", "keep=1", "--no-recorded", "--examples", "8")
 
     assert done.returncode == 1
     assert "with keep=1" in done.stdout
