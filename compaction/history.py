@@ -1,24 +1,32 @@
 """What was said (`History`, append-only) and what would be sent now (`View`), entry by entry.
 
-Every entry of a view carries its origin, so provenance is passed on by whoever edits, never guessed
-afterwards. Deciding what to shrink is not here (`tiers`), nor is counting (`tokens`).
+What an entry is and how entries compare is in `entries`. Deciding what to shrink is not here
+(`tiers`), nor is counting (`tokens`).
 """
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, takewhile
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from compaction.messages import Message, Messages, Role
+from compaction.entries import Entries as Entries
+from compaction.entries import Entry as Entry
+from compaction.entries import Origin as Origin
+from compaction.entries import OriginKind as OriginKind
+from compaction.entries import Spans as Spans
+from compaction.entries import common_prefix as common_prefix
+from compaction.entries import equal_prefix as equal_prefix
+from compaction.entries import exchanged as exchanged
+from compaction.entries import generated as generated
+from compaction.entries import is_sorted_by_origin as is_sorted_by_origin
+from compaction.entries import merge_spans as merge_spans
+from compaction.entries import spans_of as spans_of
+from compaction.entries import whole as whole
+from compaction.messages import Message, Messages
 from compaction.pairing import Pairing
 
 if TYPE_CHECKING:
     from compaction.strategy import CompactionEvent
-
-OriginKind = Literal["whole", "edited", "generated"]
-Spans = tuple[tuple[int, int], ...]
-"""Sorted, disjoint, half-open ranges of history indices."""
 
 
 class Measure(Protocol):
@@ -30,72 +38,6 @@ class Measure(Protocol):
         ...
 
     def count(self, message: Message) -> int: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Which messages of the history an entry stands for, and what was done to them."""
-
-    kind: OriginKind
-    spans: Spans
-    by: str = ""
-    """The tier that edited or generated the entry; empty for whole messages."""
-    handle: str | None = None
-    """Where the store has the original text, if and only if the entry names this handle."""
-
-    @property
-    def indices(self) -> tuple[int, ...]:
-        return tuple(index for start, stop in self.spans for index in range(start, stop))
-
-    @property
-    def first(self) -> int:
-        """The first history index, or -1 for text that stands for no message at all."""
-        return self.spans[0][0] if self.spans else -1
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One message of a view."""
-
-    message: Message
-    origin: Origin
-
-    def edited(self, message: Message, by: str, *, handle: str | None = None) -> "Entry":
-        """Return an entry for the same history messages with other content.
-
-        A generated entry stays generated: shortening a summary does not make it an original.
-        """
-        kind: OriginKind = "generated" if self.origin.kind == "generated" else "edited"
-        return Entry(message, Origin(kind, self.origin.spans, by, handle or self.origin.handle))
-
-
-Entries = tuple[Entry, ...]
-
-
-def whole(message: Message, index: int) -> Entry:
-    """Return the entry of an untouched message at `index` of the history."""
-    return Entry(message, Origin("whole", ((index, index + 1),)))
-
-
-def generated(role: Role, text: str, replaces: Iterable[Entry], by: str) -> Entry:
-    """Return an entry that a tier wrote in place of `replaces`."""
-    return Entry(Message(role, text), Origin("generated", spans_of(replaces), by))
-
-
-def spans_of(entries: Iterable[Entry]) -> Spans:
-    """Return the union of the history ranges that `entries` stand for."""
-    return merge_spans(span for entry in entries for span in entry.origin.spans)
-
-
-def merge_spans(spans: Iterable[tuple[int, int]]) -> Spans:
-    """Return sorted and disjoint ranges that cover the same indices."""
-    merged: list[tuple[int, int]] = []
-    for start, stop in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], stop))
-        else:
-            merged.append((start, stop))
-    return tuple(merged)
 
 
 class _Log:
@@ -286,52 +228,3 @@ class View:
         Messages decide, not origins: this is the prefix that a provider's cache would still hold.
         """
         return common_prefix(previous.entries, self.entries)
-
-
-def equal_prefix(before: Entries, after: Entries) -> int:
-    """Return how many leading entries are equal, origins included.
-
-    Entries that no edit touched are the same objects, so whole blocks compare at the speed of a
-    memory comparison.
-    """
-    if before is after or before == after[: len(before)]:
-        return len(before)
-    same, differs = 0, min(len(before), len(after)) + 1
-    while differs - same > 1:
-        middle = (same + differs) // 2
-        if before[same:middle] == after[same:middle]:
-            same = middle
-        else:
-            differs = middle
-    return same
-
-
-def exchanged(before: Entries, after: Entries, same: int) -> tuple[list[Entry], list[Entry]]:
-    """Return the entries that went and those that came, beyond `same` equal leading ones.
-
-    An entry that only moved, as in a window that slides, is in neither list.
-    """
-    old, new = before[same:], after[same:]
-    if not old:
-        return [], list(new)
-    old_ids, new_ids = set(map(id, old)), set(map(id, new))
-    kept = old_ids & new_ids
-    if not kept or len(old_ids) < len(old) or len(new_ids) < len(new):
-        return list(old), list(new)
-    return (
-        [entry for entry in old if id(entry) not in kept],
-        [entry for entry in new if id(entry) not in kept],
-    )
-
-
-def common_prefix(before: Entries, after: Entries) -> int:
-    """Return how many leading messages are equal, whatever their origins."""
-    same = equal_prefix(before, after)
-    pairs = zip(before[same:], after[same:], strict=False)
-    return same + sum(1 for _ in takewhile(lambda pair: pair[0].message == pair[1].message, pairs))
-
-
-def is_sorted_by_origin(entries: Iterable[Entry]) -> bool:
-    """Whether entries that stand for history messages are in the order of the history."""
-    firsts = [entry.origin.first for entry in entries if entry.origin.spans]
-    return all(first <= second for first, second in pairwise(firsts))

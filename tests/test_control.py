@@ -403,3 +403,28 @@ def test_the_same_replies_give_the_same_views():
     second, _ = replay(pipeline, run_of(12), ScriptedChat(replies))
 
     assert [view.entries for view in first] == [view.entries for view in second]
+
+
+@pytest.mark.parametrize(
+    "tier",
+    [
+        ClearToolResults(keep_last_results=1, placeholder="[{handle}]"),
+        ClearToolResults(keep_last_results=2, clear_arguments=True, min_reclaim_tokens=50),
+        SnipMiddle(max_messages=7, keep_head=1),
+        OffloadLargeResults(max_chars=20, preview_chars=5),
+    ],
+    ids=repr,
+)
+@given(messages=conversations())
+def test_a_stage_does_the_same_whether_or_not_views_know_what_they_were_made_of(tier, messages):
+    history, knowing, forgetful = History(messages), Stage(tier), Stage(tier)
+    used, other = context(), context()
+    kept = View(())
+    for stop in range(len(messages) + 1):
+        view = kept.appended(history.prefix(stop).entries(max(0, stop - 1)))
+
+        made = knowing.run(view, used)
+
+        again = forgetful.run(View(view.entries), other)
+        assert (made.entries, made.events) == (again.entries, again.events)
+        kept = View(made.entries)

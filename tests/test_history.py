@@ -13,13 +13,15 @@ from compaction.history import (
     Origin,
     View,
     common_prefix,
+    equal_prefix,
     generated,
     is_sorted_by_origin,
     merge_spans,
     whole,
 )
 from compaction.messages import Message
-from compaction.tokens import CharCounter
+from compaction.pairing import orphan_results
+from compaction.tokens import CharCounter, RunningTotal, total_of
 
 
 def numbered(count, start=0):
@@ -170,3 +172,49 @@ def test_order_by_origin_ignores_entries_that_stand_for_nothing():
 
     assert is_sorted_by_origin([entries[0], note, entries[1]])
     assert not is_sorted_by_origin([entries[1], note, entries[0]])
+
+
+@st.composite
+def chains_of_views(draw):
+    """Views that are each made of the one before, in all the ways there are, or of nothing."""
+    entries = History(numbered(12)).entries()
+    views = [View(entries[:3])]
+    for _ in range(draw(st.integers(1, 8))):
+        before = views[-1]
+        added = tuple(draw(st.lists(st.sampled_from(entries), max_size=3)))
+        same = draw(st.integers(0, len(before)))
+        made = before.entries[:same] + added
+        views.append(
+            draw(
+                st.sampled_from(
+                    [
+                        before.appended(added),
+                        View.made_of(before.entries, same, made),
+                        View.made_of(before.entries, same, made).telling(()),
+                        View(before.entries).appended(added),
+                        View(made),
+                    ]
+                )
+            )
+        )
+    return views
+
+
+@given(chains_of_views())
+def test_what_a_view_remembers_changes_nothing_but_the_time(views):
+    running = RunningTotal(CharCounter())
+    for before in views:
+        for after in views:
+            assert after.same_as(before) == equal_prefix(before.entries, after.entries)
+        assert running.of(before) == total_of(CharCounter(), before.messages)
+
+
+@given(conversations(), st.data())
+def test_what_answers_only_calls_of_its_own_is_told_by_the_whole_history(messages, data):
+    history = History(messages)
+    stop = data.draw(st.integers(0, len(messages)))
+    start = data.draw(st.integers(0, stop))
+
+    found = history.prefix(stop).is_self_contained(start)
+
+    assert found == (not orphan_results(messages[start:stop]))
