@@ -76,6 +76,7 @@ MEANS: Final = (
     "files_lost_fraction",
     "files_stale_fraction",
     "unsupported_fraction",
+    "probe_right_fraction",
     "saving_fraction",
     "peak_tokens_before",
     "peak_tokens_after",

@@ -29,6 +29,7 @@ MEASURES: Final = (
     Measure("saving_fraction", "Saved input", "higher", 0.05),
     Measure("saved_usd_fraction", "Saved dollars", "higher", 0.05),
     Measure("constraints_kept_fraction", "Constraints kept", "higher", 0.05, needs_engagement=True),
+    Measure("probe_right_fraction", "Probes right", "higher", 0.05, needs_engagement=True),
     Measure("violations", "Violations", "lower", 0.0, is_fraction=False),
     Measure("peak_tokens_after", "Peak tokens", "lower", None, is_fraction=False),
     Measure("model_calls", "Model calls", "lower", None, is_fraction=False),

@@ -43,6 +43,26 @@ def found_in(comparison, name):
     return next(each for each in comparison.differences if each.measure.name == name)
 
 
+def test_what_a_model_still_answers_is_compared_pair_by_pair(tmp_path):
+    run = run_of(
+        tmp_path / "probed",
+        [
+            row("a", "xun", saving=0.5, probe_right_fraction=0.5),
+            row("b", "xun", saving=0.5, probe_right_fraction=0.75),
+            row("c", "xun", saving=0.5, probe_right_fraction=None),
+            row("a", "plain", saving=0.5, probe_right_fraction=0.25),
+            row("b", "plain", saving=0.5, probe_right_fraction=0.75),
+            row("c", "plain", saving=0.5, probe_right_fraction=0.1),
+        ],
+    )
+
+    (comparison,) = compare(Side(run, "xun"), Side(run, "plain"))
+
+    right = found_in(comparison, "probe_right_fraction")
+    assert (right.n, right.difference) == (2, -0.125)
+    assert (right.wins, right.ties, right.losses) == (0, 1, 1)
+
+
 def test_a_difference_by_hand(run):
     (comparison,) = compare(Side(run, "old"), Side(run, "new"))
 
