@@ -1,15 +1,20 @@
 """The README's Python runs as printed, against a scripted endpoint."""
 
+import ast
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+from evals.cli import app
 from evals.scripted_endpoint import Reply, serve_script
+from tests.reports_cases import small_rows, write_run
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -62,6 +67,49 @@ def test_the_agent_of_the_readme_compacts_and_resumes_without_a_second_summary(f
         assert asked == len(script)
         assert "Still port 8080." in second.stdout, second.stderr
         assert len(endpoint.requests) == 1
+
+
+def test_the_notebook_of_the_readme_has_frames_and_a_chart_that_displays_itself(
+    tmp_path, monkeypatch
+):
+    write_run(tmp_path / "compaction-runs" / "bundled", small_rows())
+    monkeypatch.chdir(tmp_path)
+    *lines, last = ast.parse(block("# notebook.py")).body
+    names: dict[str, object] = {}
+    exec(compile(ast.Module(lines, []), "notebook.py", "exec"), names)
+
+    chart = eval(compile(ast.Expression(last.value), "notebook.py", "eval"), names)
+
+    run = names["run"]
+    assert len(run.rows) == len(small_rows())
+    assert set(run.settings()["label"]) == {row.label for row in small_rows()}
+    (kind, shown) = next(iter(chart._repr_mimebundle_().items()))
+    assert kind in ("text/html", "application/vnd.vegalite.v6+json")
+    assert "xun(k=2)" in str(shown)
+
+
+def commands() -> list[list[str]]:
+    """Return the arguments of every command line in a fenced block of the README."""
+    blocks = re.findall(r"```bash\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    parts = [part.strip() for line in lines for part in line.split("&&")]
+    found = [shlex.split(part)[1:] for part in parts if part.startswith("compaction-evals")]
+    return [words for words in found if words]
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_every_command_of_the_readme_has_the_flags_that_it_is_given(words):
+    name, *arguments = words
+
+    command = get_command(app).commands[name]
+    with command.make_context(name, arguments) as context:
+        assert context.params
+
+
+def test_commands_were_found_in_the_readme():
+    assert {"run", "audit", "sweep", "compare", "check", "record", "probe", "explain"} <= {
+        words[0] for words in commands()
+    }
 
 
 @pytest.mark.slow
