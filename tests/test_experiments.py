@@ -9,7 +9,7 @@ from compaction.contract.suite import check_conversation
 from compaction.contract.texts import RequestBytes
 from compaction.contract.trial import RequestChars
 from compaction.errors import ModelError
-from compaction.history import generated
+from compaction.history import View, generated
 from compaction.llm import ModelCall, ModelReply
 from compaction.messages import Message
 from compaction.pairing import safe_cut_before
@@ -25,11 +25,29 @@ from tests.broken_compactors import (
     result,
     sound,
     summarize,
+    undo_a_bit_too_much,
 )
 
 
 def broken(edit, **promised):
     return check_conversation(Broken(edit, Promises(**promised)), CONVERSATION).broken
+
+
+class EndsEarly(Broken):
+    """Gives back the beginning of what was sent before its pass."""
+
+    def start(self, context):
+        compactor = super().start(context)
+        compactor.undo = lambda: View(compactor.entries[:1])
+        return compactor
+
+
+def test_where_an_undo_ends_early_there_is_no_message_to_blame():
+    strategy = EndsEarly(undo_a_bit_too_much, Promises(undoable=True))
+
+    found = check_conversation(strategy, CONVERSATION).violations
+
+    assert [(v.invariant, v.violation.position) for v in found] == [("undo_restores", -1)]
 
 
 def fail_in_silence(turn):

@@ -285,6 +285,20 @@ def test_a_result_that_goes_back_behind_its_call_is_no_fault_any_more():
     assert found == [set(), {"order_is_kept", "calls_stay_paired", "results_stay_adjacent"}, set()]
 
 
+def test_messages_that_only_change_places_are_looked_at_in_pairs_as_well():
+    checker, history = Checker(Promises()), History(CONVERSATION)
+    entries = list(history.entries())
+    entries.insert(5, entries.pop(6))
+
+    found = [
+        {item.rule for item in checker.see(history, view)}
+        for view in (View.of(history), View(tuple(entries), TOLD), View.of(history))
+    ]
+
+    assert found[1] == {"order_is_kept", "calls_stay_paired", "results_stay_adjacent"}
+    assert found[2] <= {"changes_are_told"}
+
+
 def test_a_difference_that_arose_while_no_twin_was_shown_is_named_when_one_is():
     checker, history = Checker(Promises()), History(CONVERSATION)
     view, other = View.of(history), changed(lambda e: clear(e, 3))
