@@ -99,7 +99,8 @@ class WrittenScorer:
 
     def _judge(self, message: Message, step: Step, said: _Said, handles: set[str]) -> None:
         self._judged.add(message)
-        for reference in references_in(message):
+        # The order of a set differs from process to process, and so would the sidecar.
+        for reference in sorted(references_in(message)):
             self._written.add(reference)
             if reference in said.references or reference in self._unsupported:
                 continue

@@ -74,3 +74,13 @@ def test_without_written_texts_there_is_no_rate():
     found = scored(prepared(*TALK), summarised("x", after=1000)).columns
 
     assert (found["written_references"], found["unsupported_fraction"]) == (0, None)
+
+
+def test_what_is_unsupported_is_listed_in_the_same_order_in_every_process():
+    text = " ".join(f"/srv/made/up/file_{number}.log" for number in range(40))
+
+    sidecar = scored(prepared(*TALK), summarised(text), show_text=True).sidecar
+
+    listed = [row[:2] for row in sidecar["unsupported"]["rows"]]
+    assert len(listed) == 40
+    assert listed == sorted(listed, key=lambda row: row[::-1])

@@ -161,8 +161,10 @@ class _Clearing:
         self._gains_tokens = [0]
         self._cleared_calls: dict[int, set[int]] = {}
         self._cleared = 0
-        self._known: dict[tuple[Entry, int], Entry | None] = {}
-        self._done: set[tuple[Entry, int]] = set()
+        self._known: dict[tuple[Entry, int], Entry] = {}
+        """Entry and occurrence -> the entry with the placeholder."""
+        self._done: set[int] = set()
+        """Object ids of the known ones that were put into the view before."""
         self._new_handles: list[str] = []
         self._new_edits = 0
         self._failures: list[str] = []
@@ -217,11 +219,11 @@ class _Clearing:
         if not self._tier.may_clear(entry, found):
             return _Planned(found, entry, None)
         key = (entry, found.occurrence)
-        if key not in self._known:
-            after = self._tier.cleared(entry, found.occurrence)
-            shorter = len(after.message.text) < len(original_text(entry.message))
-            self._known[key] = after if shorter else None
-        return _Planned(found, entry, self._known[key])
+        after = self._known.get(key)
+        if after is None:
+            after = self._known[key] = self._tier.cleared(entry, found.occurrence)
+        shorter = len(after.message.text) < len(original_text(entry.message))
+        return _Planned(found, entry, after if shorter else None)
 
     def _gain_tokens(self, planned: _Planned) -> int:
         if planned.after is None:
@@ -239,8 +241,7 @@ class _Clearing:
         found, before, after = planned
         if after is None:
             return
-        key = (before, found.occurrence)
-        if key not in self._done:
+        if id(after) not in self._done:
             if after.origin.handle is not None and before.origin.handle is None:
                 try:
                     original = original_text(before.message)
@@ -249,7 +250,7 @@ class _Clearing:
                     self._failures.append(str(error))
                     return
                 self._new_handles.append(after.origin.handle)
-            self._done.add(key)
+            self._done.add(id(after))
             self._new_edits += 1
         self._write(found.position, after)
         if self._tier.clear_arguments and found.caller >= 0:
