@@ -4,7 +4,7 @@ Each alone has to be right, so two of them, or one and the value, must not exclu
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from evals.numerals import CLOSE, OPEN, canonical_text
@@ -14,8 +14,13 @@ _YES: Final = re.compile(r"\W*(yes|ja|是)\b", re.IGNORECASE)
 _NO: Final = re.compile(r"\W*(no|nein|不是|否)\b", re.IGNORECASE)
 
 
-def problem_of_answers(answers: object, values: Sequence[Sequence[str]]) -> str | None:
-    """Say what is wrong with the answers of a fact, or None; no answers at all is nothing wrong."""
+def problem_of_answers(
+    answers: object, values: Sequence[Sequence[str]], evidence: str
+) -> str | None:
+    """Say what is wrong with the answers of a fact, or None; no answers at all is nothing wrong.
+
+    Numbers that the evidence has beside each other are one in two units (150.00 and 15000 cents).
+    """
     if answers is None:
         return None
     if not isinstance(answers, list) or not answers or not all(map(_is_text, answers)):
@@ -23,16 +28,17 @@ def problem_of_answers(answers: object, values: Sequence[Sequence[str]]) -> str 
     yes, no = (next(filter(word.match, answers), None) for word in (_YES, _NO))
     if yes is not None and no is not None:
         return f"the answers contradict each other: {yes!r} and {no!r}"
-    quantities = dict(_bare_quantities(answers))
-    first: dict[str, tuple[str, str]] = {}
-    for answer, (amount, unit) in quantities.items():
-        other, known = first.setdefault(unit, (answer, amount))
-        if known != amount:
-            return f"the answers contradict each other: {other!r} and {answer!r}"
-    stated = dict(_bare_quantities(values[0])) if len(values) == 1 else {}
-    for form, (_, unit) in stated.items():
-        if unit in first and first[unit][1] not in {a for a, u in stated.values() if u == unit}:
-            return f"the answer {first[unit][0]!r} contradicts the value {form!r}"
+    stated = {_amount(found[0]) for found in _QUANTITY.findall(canonical_text(evidence))}
+    numbers = list(_bare_quantities(answers))
+    for answer, amount, unit in numbers:
+        if amount in stated:
+            continue
+        for other, known, same in numbers:
+            if same == unit and known != amount:
+                return f"the answers contradict each other: {other!r} and {answer!r}"
+        of_value = [each for each in _bare_quantities(values[0]) if each[2] == unit]
+        if len(values) == 1 and of_value and amount not in {each[1] for each in of_value}:
+            return f"the answer {answer!r} contradicts the value {of_value[0][0]!r}"
     return None
 
 
@@ -40,9 +46,13 @@ def _is_text(answer: object) -> bool:
     return isinstance(answer, str) and bool(answer.strip())
 
 
-def _bare_quantities(texts: Iterable[str]) -> Iterable[tuple[str, tuple[str, str]]]:
-    """Yield the texts that are one number, with its amount and unit."""
+def _bare_quantities(texts: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the texts that are one number, each with its amount and unit."""
     for text in texts:
         found = _QUANTITY.fullmatch(canonical_text(text).strip())
         if found is not None:
-            yield text, (found[1], found[2] or "")
+            yield text, _amount(found[1]), found[2] or ""
+
+
+def _amount(digits: str) -> str:
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits

@@ -99,7 +99,7 @@ class Annotations:
         superseded_by = raw.get("superseded_by")
         if superseded_by is not None and str(superseded_by) not in self._values_of:
             return f"superseded_by names no fact: {superseded_by!r}"
-        return problem_of_answers(raw.get("answers"), values)
+        return problem_of_answers(raw.get("answers"), values, evidence)
 
     def _fact(self, fact_id: str, raw: Json) -> Fact | None:
         stated_at = raw["stated_at"]

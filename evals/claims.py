@@ -57,8 +57,10 @@ class Claim:
     codes: frozenset[tuple[str, str]]
     """Of the values that are codes the word before it and its pattern: `number`, `a-#`."""
     subjects: Subjects
-    verbatim: str
-    """The evidence, lower-case on one line; empty if it is hardly more than its values."""
+    evidence: str
+    """Lower-case, on one line."""
+    says_more: bool
+    """Whether the evidence is more than its values and a word."""
     words: frozenset[str]
     """All words of the evidence, lower-case."""
     has_backslash: bool
@@ -213,7 +215,8 @@ def compile_claim(
         names=frozenset() if is_exact else names_in(own),
         codes=frozenset(filter(None, (code_at(span, index) for span in spans))),
         subjects=_subjects(index, spans),
-        verbatim=index.flat.strip() if len(tokens_of(own)) > 1 else "",
+        evidence=index.flat.strip(),
+        says_more=len(tokens_of(own)) > 1,
         words=frozenset(re.findall(r"[^\W_]+", index.flat)),
         has_backslash=any("\\" in form.needle for form in needles),
         superseding=tuple(

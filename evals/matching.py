@@ -138,6 +138,8 @@ def _drifts(claim: Claim, index: TextIndex) -> bool:
         for key in keys:
             places = re.finditer(rf"(?<!{WORD}){re.escape(key)}", index.flat)
             for found in islice(places, MAX_WINDOWS):
+                if _is_part_of_other_key(found.start(), key, claim, index):
+                    continue
                 other = _other_quantity(found.start(), own, index)
                 if other and is_of_other(claim, other, index):
                     continue
@@ -148,6 +150,15 @@ def _drifts(claim: Claim, index: TextIndex) -> bool:
 
 _STATES = re.compile(r"[:=]|\b(?:is|are|was|of|to|at|ist|beträgt|auf)\b|[为是]")
 """What makes a number without a unit the value of the word before it: "nights 6" is a count."""
+
+
+def _is_part_of_other_key(start: int, key: str, claim: Claim, index: TextIndex) -> bool:
+    """Whether a key word ends a dotted name that the evidence has not: `http.port`."""
+    owner = _OWNER.search(index.flat[max(0, start - KEY_CHARS) : start])
+    return owner is not None and f"{owner[0]}{key}" not in claim.evidence
+
+
+_OWNER = re.compile(r"[\w-]+\.$")
 
 
 def _other_quantity(key_start: int, own: set[str], index: TextIndex) -> Span | None:
@@ -178,7 +189,7 @@ def _has_other_code(claim: Claim, index: TextIndex) -> bool:
         return False
     for code in islice(codes_in(index.canonical), MAX_WINDOWS):
         span = Span(*code.span())
-        if code_at(span, index) not in claim.codes or code[0].lower() in claim.verbatim:
+        if code_at(span, index) not in claim.codes or code[0].lower() in claim.evidence:
             continue
         segment, _ = nearby(index, segment_at(index.starts, span.start), span.start)
         if (

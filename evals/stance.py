@@ -118,7 +118,8 @@ _BACKWARD = re.compile(
     rf"|\b{_AUXILIARY}(?: \w+)? (?:not|never|nicht)\b|\b{_AUXILIARY}n't\b|\bcannot\b|\bnicht\b"
     r"|\b(?:forbidden|prohibited|disallowed|banned|off-limits|alone|untouched|intact|verboten)\b"
     r"|\bnot allowed\b|^(?: \w+){0,2} ?[:—-] ?(?:no|never|do not|don't)\b"
-    r"|不(?:能|要|得|是|可)|禁止|ない|ません|(?:では|じゃ)な[いく]"
+    r"|不(?:能|要|得|是|可)|^ ?不(?![同过断变足少错管论久仅止但只])|禁止"
+    r"|ない|ません|(?:では|じゃ)な[いく]"
 )
 _DISMISSED = re.compile(
     r"\bbut (?:later |then |we )?(?:was |were |it )?(?:rejected|dropped|abandoned|revoked|went with"

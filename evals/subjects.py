@@ -25,6 +25,8 @@ _NUMBERED_NOUNS = """
 _NUMBERED = re.compile(
     rf"\b({'|'.join(_NUMBERED_NOUNS.split())})[ =#:]{{1,2}}{OPEN}([0-9]+){CLOSE}", re.IGNORECASE
 )
+_CALLED = re.compile(rf"([^\W\d_]{{3,}}) ({_CODE.pattern})")
+"""A code and what it is the code of: "pod cart-7" is not "pod mail-2"."""
 _LETTERED = re.compile(r"([^\W\d_]{3,}) ([A-HJ-Z])(?![\w'])")
 _CAPITALISED = re.compile(r"(?<![\w.])[A-Z][a-z\u00df-\u00ff]+(?![\w(])")
 _FULL_NAME = re.compile(rf"{_CAPITALISED.pattern}(?: {_CAPITALISED.pattern})+")
@@ -69,6 +71,7 @@ def subjects_of(text: str) -> Subjects:
     """Find the subjects in canonical text."""
     codes = (code[0] for code in _CODE.finditer(text) if re.search("[A-Za-z]", code[0]))
     numbered = {(code_kind(code), code.lower()) for code in codes}
+    numbered.update((found[1].lower(), found[2].lower()) for found in _CALLED.finditer(text))
     named = (*_NUMBERED.finditer(text), *_LETTERED.finditer(text))
     numbered.update((f[1].lower(), f[2].lower()) for f in named if not is_stopword(f[1]))
     if language_of(text) == "de":

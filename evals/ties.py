@@ -98,9 +98,9 @@ def tie_of(window: list[Span], index: TextIndex) -> Tie | None:
 
 def is_verbatim(claim: Claim, window: list[Span], index: TextIndex) -> bool:
     """Whether the values stand in the evidence itself, such as a row of numbers."""
-    reach = len(claim.verbatim)
+    reach = len(claim.evidence)
     start, end = max(0, min(window).start - reach), max(window).end + reach
-    return bool(claim.verbatim) and claim.verbatim in index.flat[start:end]
+    return claim.says_more and claim.evidence in index.flat[start:end]
 
 
 def is_tied(claim: Claim, window: list[Span], tie: Tie | None, index: TextIndex) -> bool:

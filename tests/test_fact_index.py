@@ -37,7 +37,7 @@ def blind_sets():
             fact: compile_claim(*BLIND[f"{name}_FACTS"][fact]) for fact in BLIND[f"{name}_FACTS"]
         }
         yield name, claims, [text for _, _, text in BLIND[f"{name}_CASES"]]
-    for name in ("fourth", "fifth"):
+    for name in ("fourth", "fifth", "sixth"):
         later = runpy.run_path(str(HERE / f"matching_blind_{name}.py"))
         claims = {fact: compile_claim(*later["FACTS"][fact]) for fact in later["FACTS"]}
         yield name, claims, [text for _, _, text in later["CASES"]]

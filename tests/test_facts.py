@@ -3,6 +3,7 @@
 import pytest
 
 from compaction.history import View, generated
+from evals.annotated_answers import problem_of_answers
 from evals.facts import FactScorer, find_facts
 from evals.fates import FateTracker
 from evals.prepare import prepare
@@ -142,6 +143,15 @@ def test_a_sound_annotation_is_judged_at_the_last_request_or_where_it_is_needed(
 )
 def test_answers_that_agree_are_accepted(answers):
     assert refusals({**PORT, "answers": answers}) == {}
+
+
+def test_a_number_in_two_units_is_no_contradiction():
+    evidence = "The limit is 150.00 EUR (15000)."
+
+    assert problem_of_answers(["150.00", "15000"], [["15000"]], evidence) is None
+    assert problem_of_answers(["150.00", "151.00"], [["15000"]], evidence) == (
+        "the answers contradict each other: '150.00' and '151.00'"
+    )
 
 
 def test_an_id_counts_once():
