@@ -19,6 +19,7 @@ from tests.broken_compactors import (
     Broken,
     ask,
     ask_for,
+    edited,
     head_and_tail,
     is_good,
     nothing,
@@ -367,6 +368,26 @@ def test_a_tag_that_only_the_model_opened_is_not_the_strategys():
 
     assert "closing_tags_cannot_be_forged" not in found.broken
     assert "closing_tags_cannot_be_forged" in found.applicable
+
+
+@pytest.mark.parametrize(
+    ("opening", "is_block"),
+    [("<stored>", True), ('<stored by="us">', True), ("<stored-elsewhere>", False), ("", False)],
+)
+def test_only_what_a_strategy_opens_and_closes_is_a_block_of_its_own(opening, is_block):
+    def preview(turn):
+        yield from nothing()
+        return tuple(
+            edited(entry, content=f"{opening}{entry.message.text[:60]}</stored>")
+            if entry.message.is_result and entry.origin.kind == "whole"
+            else entry
+            for entry in turn.entries
+        )
+
+    found = check_conversation(Broken(preview), CONVERSATION)
+
+    assert ("closing_tags_cannot_be_forged" in found.applicable) == is_block
+    assert ("closing_tags_cannot_be_forged" in found.broken) == is_block
 
 
 def test_without_tags_nothing_can_be_forged():
