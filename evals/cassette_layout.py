@@ -17,6 +17,11 @@ HISTORY_KEYS = ("messages", "input", "contents")
 ANSWER_KEYS = ("choices", "output", "content", "candidates")
 """Keys of an answer that stay where they are: nothing repeats them as they stand."""
 SHARED_MIN_CHARS = 200
+PARTS = ("request", "response")
+REST_KEY = "$rest"
+"""Where a part of an interaction names what it shares with others."""
+OWN_HEADERS = ("x-body-digest",)
+"""Headers that differ from request to request."""
 VALUE_KEY = "$value"
 """Of a request in memory: its body as JSON value, which shares messages with other requests."""
 
@@ -24,10 +29,7 @@ VALUE_KEY = "$value"
 def serialize(cassette_dict: Mapping[str, Any]) -> str:
     """Write a vcrpy cassette as ASCII JSON, one message and one interaction per line."""
     tables = SharedValues()
-    lines = [
-        _ascii({**entry, **_mapped_bodies(entry, lambda body: _pack_body(body, tables))})
-        for entry in cassette_dict["interactions"]
-    ]
+    lines = [_ascii(_pack_entry(entry, tables)) for entry in cassette_dict["interactions"]]
     others = {key: cassette_dict[key] for key in cassette_dict if key != "interactions"}
     parts = [f'{{"format":{json.dumps(FORMAT)}', f'"others":{_ascii(others)}']
     for name, rows in (("messages", tables.messages), ("shared", tables.shared)):
@@ -46,10 +48,7 @@ def deserialize(text: str) -> dict[str, Any]:
     if not is_compact(data):
         raise ValueError(f"not a cassette of the layout {FORMAT!r}; load it as vcrpy JSON or YAML")
     tables = SharedValues(data["messages"], data["shared"])
-    interactions = [
-        {**entry, **_mapped_bodies(entry, lambda body: _unpack_body(body, tables))}
-        for entry in data["interactions"]
-    ]
+    interactions = [_unpack_entry(entry, tables) for entry in data["interactions"]]
     return {**data["others"], "interactions": interactions}
 
 
@@ -77,7 +76,7 @@ class GrowingLayout:
         """Return the row of one interaction."""
         tables = self._tables
         known = (len(tables.messages), len(tables.shared))
-        packed = {**entry, **_mapped_bodies(entry, lambda body: _pack_body(body, tables))}
+        packed = _pack_entry(entry, tables)
         return {
             "messages": tables.messages[known[0] :],
             "shared": tables.shared[known[1] :],
@@ -90,11 +89,47 @@ class GrowingLayout:
         for table, values in ((tables.messages, row["messages"]), (tables.shared, row["shared"])):
             for value in values:
                 tables.put(table, value)
-        entry = row["interaction"]
-        return {**entry, **_mapped_bodies(entry, lambda body: _unpack_body(body, tables))}
+        return _unpack_entry(row["interaction"], tables)
 
 
-def _with_values(entry: Mapping[str, Any], tables: "SharedValues") -> dict[str, Any]:
+def _pack_entry(entry: Mapping[str, Any], tables: "SharedValues") -> dict[str, Any]:
+    packed = {**entry, **_mapped_bodies(entry, lambda body: _pack_body(body, tables))}
+    for name in PARTS:
+        if isinstance(part := packed.get(name), dict):
+            packed[name] = _pack_part(part, tables)
+    return packed
+
+
+def _unpack_entry(row: Mapping[str, Any], tables: "SharedValues") -> dict[str, Any]:
+    entry = _whole(row, tables)
+    return {**entry, **_mapped_bodies(entry, lambda body: _unpack_body(body, tables))}
+
+
+def _pack_part(part: Mapping[str, Any], tables: "SharedValues") -> dict[str, Any]:
+    """Share all of a request or an answer but its body and the headers that no other has."""
+    own = {key: part[key] for key in ("body",) if key in part}
+    rest = {key: value for key, value in part.items() if key not in own}
+    if isinstance(headers := rest.get("headers"), dict):
+        own["own_headers"] = {key: headers[key] for key in OWN_HEADERS if key in headers}
+        rest["headers"] = {k: v for k, v in headers.items() if k not in OWN_HEADERS}
+    return {REST_KEY: tables.put(tables.shared, rest), **{k: v for k, v in own.items() if v != {}}}
+
+
+def _whole(row: Mapping[str, Any], tables: "SharedValues") -> dict[str, Any]:
+    """Return an interaction with what it shares, its bodies still packed."""
+    entry = dict(row)
+    for name in PARTS:
+        if not isinstance(part := entry.get(name), dict) or REST_KEY not in part:
+            continue  # written before requests shared more than their bodies
+        rest = dict(tables.shared[part[REST_KEY]])
+        if own_headers := part.get("own_headers"):
+            rest["headers"] = {**rest["headers"], **own_headers}
+        entry[name] = {**rest, "body": part["body"]} if "body" in part else rest
+    return entry
+
+
+def _with_values(row: Mapping[str, Any], tables: "SharedValues") -> dict[str, Any]:
+    entry = _whole(row, tables)
     request, response = dict(entry["request"]), entry["response"]
     body = request.pop("body", None)
     if isinstance(body, dict) and "$json" in body:

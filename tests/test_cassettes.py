@@ -222,6 +222,50 @@ def test_a_history_is_stored_once():
     assert text.isascii()
 
 
+headers = st.none() | st.dictionaries(
+    st.sampled_from(["accept", "x-body-digest", "$rest", "own_headers"]),
+    st.lists(st.text(), max_size=2),
+)
+
+
+@given(st.lists(st.tuples(headers, headers), max_size=4))
+def test_what_surrounds_a_body_comes_back_too(pairs):
+    entries = [entry("{}", "{}") for _ in pairs]
+    for item, (sent, answered) in zip(entries, pairs, strict=True):
+        item["request"]["headers"], item["response"]["headers"] = sent, answered
+    before = cassette_of(*entries, {"request": "?", "response": {"status": 200, "$rest": 1}})
+
+    assert deserialize(serialize(before)) == before
+
+
+def test_what_surrounds_the_bodies_is_stored_once():
+    entries = [entry("{}", "{}") for _ in range(40)]
+    for number, item in enumerate(entries):
+        item["request"]["headers"] = {"accept": ["a" * 500], "x-body-digest": [f"{number:064}"]}
+
+    text = serialize(cassette_of(*entries))
+
+    assert len(text) < 40 * 250 + 1_000
+    assert deserialize(text)["interactions"] == entries
+
+
+def test_a_cassette_that_shares_only_what_bodies_hold_is_still_read(tmp_path):
+    row = entry("", "")
+    row["request"]["body"] = {"$json": {"messages": {"$messages": [[0, 1]]}}, "indent": None}
+    content = {
+        "format": "compaction-evals/cassette",
+        "others": {"version": 1},
+        "shared": [],
+        "messages": [{"role": "user", "content": "a"}],
+        "interactions": [row],
+    }
+
+    (read,) = load_cassette(written(tmp_path / "c.json", json.dumps(content)))
+
+    assert read.request_body == {"messages": [{"role": "user", "content": "a"}]}
+    assert deserialize(json.dumps(content))["interactions"][0]["request"]["uri"] == read.uri
+
+
 def test_a_compact_cassette_reads_like_a_plain_one(tmp_path):
     body = dumps({"messages": [{"role": "user", "content": "a"}], "tools": [{"n": "x" * 300}]})
     plain = cassette_of(entry(body, dumps(ANSWER)), entry("not json", b"\xff"))
