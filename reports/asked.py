@@ -36,7 +36,9 @@ HEADS: Final = (
     "Same call beyond A/A, points",
 )
 MIN_KAPPA: Final = 0.8
-"""Below it a judge's verdicts are no headline. reference/methods.md 6.10."""
+MIN_LABELS: Final = 50
+"""Right and not right each: with less a judge's verdicts are no headline. reference/methods.md
+6.10, which wants labels of people."""
 REPLICATE: Final = "replicate"
 """The parameter of a strategy that tells summaries by the same prompt apart."""
 MAX_FAULTS: Final = 5
@@ -176,27 +178,47 @@ def _fault_notes(answered: pd.DataFrame, sidecars: list[Any]) -> Iterator[str]:
 
 
 def _judge_notes(answered: pd.DataFrame, sidecars: list[Any]) -> Iterator[str]:
-    """Yield the judge's kappa over all answers that both it and the grader decided."""
-    places = list(zip(answered["transcript_digest"], answered["label"], strict=True))
+    """Yield how much hangs on the judge, and its kappa over what the grader decided as well."""
+    counted = [
+        probe
+        for sidecar in sidecars
+        for probe in sidecar.get("probes", ())
+        if probe.get("is_counted")
+    ]
+    n_judged = sum(probe["by"].count("judge") for probe in counted)
+    pairs = _judged_pairs(answered, sidecars)
+    if not n_judged and not pairs:
+        return
+    yield (
+        f"Judged: {plural(n_judged, 'answer')} of {sum(len(probe['by']) for probe in counted):,}; "
+        "the others needed no judge. The judge is the model that answered, and no person labelled "
+        "its verdicts."
+    )
+    if not pairs:
+        yield (
+            "How far the judge agrees with the grading without a model is not known; record it "
+            "with `probe --judge all`."
+        )
+        return
+    found = kappa(pairs)
+    text = "not defined, since one of them always says the same," if found is None else ""
+    n_right = sum(grader for grader, _ in pairs)
+    yield (
+        f"Judge against the grading without a model: kappa {text or f'{found:.2f}'} over "
+        f"{plural(len(pairs), 'answer')} ({n_right:,} right, {len(pairs) - n_right:,} not); for a "
+        f"headline it takes {MIN_KAPPA:.2f} over {MIN_LABELS} of each."
+    )
+
+
+def _judged_pairs(answered: pd.DataFrame, sidecars: list[Any]) -> list[tuple[bool, bool]]:
+    """Return what grader and judge say; an answer that stands in many cells counts once."""
+    places = zip(answered["transcript_digest"], answered["label"], strict=True)
     pairs: dict[tuple[str, ...], tuple[bool, bool]] = {}
-    by_judge = 0
     for (digest, label), sidecar in zip(places, sidecars, strict=True):
-        for fact, where, grader, judge in sidecar.get("judged", ()):
-            of_view = (str(label), str(len(pairs))) if where == "over the view" else ()
+        for at, (fact, where, grader, judge) in enumerate(sidecar.get("judged", ())):
+            of_view = (str(label), str(at)) if where == "over the view" else ()
             pairs[str(digest), fact, where, *of_view] = (grader, judge)
-        by_judge += sum(probe.get("by", []).count("judge") for probe in sidecar.get("probes", ()))
-    if pairs:
-        found = kappa(list(pairs.values()))
-        text = "not defined, since one of them always says the same" if found is None else ""
-        yield (
-            f"Judge against the grading without a model: kappa {text or f'{found:.2f}'} over "
-            f"{plural(len(pairs), 'answer')}; below {MIN_KAPPA:.2f} its verdicts are no headline."
-        )
-    elif by_judge:
-        yield (
-            f"{plural(by_judge, 'answer')} graded by a judge whose agreement with the grading "
-            "without a model is not known; record it with `probe --judge all`."
-        )
+    return list(pairs.values())
 
 
 def _variance_notes(answered: pd.DataFrame) -> Iterator[str]:

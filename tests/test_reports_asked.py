@@ -21,6 +21,14 @@ ASKED = {
     "probe_effect_retained": 0.5,
 }
 
+COUNTED = {
+    "is_counted": True,
+    "status": "restated",
+    "by": ["judge", "exact"],
+    "compacted": ["right", "right"],
+}
+LEFT_OUT = {**COUNTED, "is_counted": False}
+
 
 def run_of(tmp_path, *rows):
     return load(write_run(tmp_path / "run", list(rows)))
@@ -130,15 +138,21 @@ def test_the_judge_is_held_against_the_grader_over_all_answers_once(tmp_path):
     RunFolder(run.path).write_sidecar(cells[1].cell_id, {"judged": common})
 
     # Of 4 pairs 3 agree; by chance 3/4 x 2/4 + 1/4 x 2/4 = 1/2: kappa 0.5.
-    assert "kappa 0.50 over 4 answers; below 0.80" in " ".join(asked(run).notes)
+    notes = " ".join(asked(run).notes)
+    assert (
+        "kappa 0.50 over 4 answers (3 right, 1 not); for a headline it takes 0.80 over 50" in notes
+    )
+    assert "The judge is the model that answered, and no person labelled its verdicts." in notes
 
 
 def test_verdicts_of_an_unproven_judge_are_named(tmp_path):
     cell = row("a", "plain", saving=0.5, probe_right_fraction=0.5, **ASKED)
     run = run_of(tmp_path, cell)
-    RunFolder(run.path).write_sidecar(cell.cell_id, {"probes": [{"by": ["judge", "exact"]}]})
+    RunFolder(run.path).write_sidecar(cell.cell_id, {"probes": [COUNTED, LEFT_OUT]})
 
-    assert "1 answer graded by a judge whose agreement" in " ".join(asked(run).notes)
+    notes = " ".join(asked(run).notes)
+    assert "Judged: 1 answer of 2; the others needed no judge." in notes
+    assert "is not known; record it with `probe --judge all`" in notes
 
 
 def test_replicates_split_the_variance(tmp_path):
