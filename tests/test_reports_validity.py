@@ -12,7 +12,7 @@ from tests.reports_cases import row, write_run
 
 def probe(status, *outcomes, verdict="kept", **changes):
     found = {"status": status, "fact_in_view": verdict, "compacted": outcomes, "is_counted": True}
-    return {**found, **changes}
+    return {**found, "by": ["exact"] * len(outcomes), **changes}
 
 
 def answered(transcript, label="plain", reader="small-model", **columns):
