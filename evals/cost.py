@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, overload
 
-from compaction.history import Entries
+from compaction.history import Entries, Entry
 from compaction.llm import Usage
 from evals.prepare import Prepared, PreparedRequest, PreparedSegment
 from evals.prices import PriceVector
@@ -87,7 +87,7 @@ class Meter:
         self,
         request: PreparedRequest,
         segment: PreparedSegment,
-        entries: Entries,
+        entries: Sequence[Entry],
         tokens: float,
         *,
         unchanged: int,
@@ -121,12 +121,34 @@ def uncompacted_bill(prepared: Prepared, prices: PriceVector, limits: Limits = (
     """Price a conversation as it was recorded, from an empty cache on."""
     meter = Meter(prepared, prices, limits)
     for segment in prepared.segments:
-        unchanged = 0
+        unchanged, whole = 0, segment.history.entries()
         for request in segment.requests:
-            entries = segment.history.prefix(request.recorded.position).entries()
-            meter.send(request, segment, entries, request.tokens, unchanged=unchanged)
-            unchanged = len(entries)
+            sent = _First(whole, request.recorded.position)
+            meter.send(request, segment, sent, request.tokens, unchanged=unchanged)
+            unchanged = len(sent)
     return meter.bill
+
+
+class _First(Sequence[Entry]):
+    """The first entries of many: to copy them for each request takes the square of their number."""
+
+    def __init__(self, entries: Entries, length: int) -> None:
+        self._entries = entries
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Entry: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Entry]: ...
+    def __getitem__(self, index: int | slice) -> Entry | Sequence[Entry]:
+        if isinstance(index, slice):
+            return [self._entries[at] for at in range(*index.indices(self._length))]
+        if not -self._length <= index < self._length:
+            raise IndexError(index)
+        return self._entries[index % self._length]
 
 
 def retrieval_usd(prefix_tokens: float, result_tokens: float, prices: PriceVector) -> float:

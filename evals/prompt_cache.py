@@ -6,13 +6,13 @@ still read its beginning. Work per request is near-constant in what changed sinc
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from compaction.history import Entries
+from compaction.history import Entry
 from compaction.messages import Message
 from evals.caching import CachingRule
 from evals.prompt_places import common_messages, instructions_end, is_ending, positions_after
@@ -74,7 +74,7 @@ _position: Final = attrgetter("position")
 class _Line:
     """Requests that each begin with the one before."""
 
-    entries: Entries = ()
+    entries: Sequence[Entry] = ()
     marks: list[_Mark] = field(default_factory=lambda: [_Mark(0, 0.0, is_stored=False)])
     """Ascending; the first is at 0."""
     answer: Message | None = None
@@ -96,7 +96,7 @@ class PromptCache:
 
     def send(
         self,
-        entries: Entries,
+        entries: Sequence[Entry],
         tokens: float,
         scale: Scale,
         *,
@@ -149,7 +149,9 @@ class PromptCache:
             return True
         return time - line.last_used <= self._rule.ttl_seconds
 
-    def _nearest_line(self, entries: Entries, kept: int, time: float | None) -> tuple[_Line, int]:
+    def _nearest_line(
+        self, entries: Sequence[Entry], kept: int, time: float | None
+    ) -> tuple[_Line, int]:
         """Return the living line with the longest common beginning, and how many messages that is.
 
         An earlier line was left at a message; only if this view leaves the open line right there
@@ -176,7 +178,7 @@ class PromptCache:
         self._open = new
 
     def _marks_up_to(
-        self, common: int, line: _Line, entries: Entries, *, is_alive: bool
+        self, common: int, line: _Line, entries: Sequence[Entry], *, is_alive: bool
     ) -> list[_Mark]:
         """Return the marks of the common beginning, with one at its end."""
         marks = line.marks
@@ -212,14 +214,14 @@ class PromptCache:
                 marks[at : at + is_known] = [mark]
 
     def _extend(
-        self, marks: list[_Mark], entries: Entries, position: int, *, is_stored: bool
+        self, marks: list[_Mark], entries: Sequence[Entry], position: int, *, is_stored: bool
     ) -> None:
         last = marks[-1]
         if last.position < position:
             added = sum(self._count(entry.message) for entry in entries[last.position : position])
             marks.append(_Mark(position, last.counted_tokens + added, is_stored))
 
-    def _readable(self, marks: list[_Mark], entries: Entries) -> _Mark | None:
+    def _readable(self, marks: list[_Mark], entries: Sequence[Entry]) -> _Mark | None:
         """Return where the longest prefix ends that the cache gives back; `marks` ends there."""
         reads = self._rule.reads
         if reads == "prefix":
@@ -234,12 +236,12 @@ class PromptCache:
         own = next((mark for mark in marks if mark.position == instructions), None)
         return own if own and own.is_stored else None
 
-    def _is_near(self, position: int, entries: Entries) -> bool:
+    def _is_near(self, position: int, entries: Sequence[Entry]) -> bool:
         """Whether the search back from the end of the request comes as far as `position`."""
         lookback = self._rule.lookback
         return lookback is None or positions_after(position, entries, lookback) < lookback
 
-    def _last_ending(self, marks: list[_Mark], entries: Entries) -> _Mark | None:
+    def _last_ending(self, marks: list[_Mark], entries: Sequence[Entry]) -> _Mark | None:
         """Return the latest ending of a message group within the common beginning."""
         common = marks[-1].position
         left = self._rule.lookback
@@ -254,13 +256,15 @@ class PromptCache:
         instructions = instructions_end(entries)
         return self._mark_at(instructions, marks, entries) if instructions <= common else None
 
-    def _mark_at(self, position: int, marks: list[_Mark], entries: Entries) -> _Mark:
+    def _mark_at(self, position: int, marks: list[_Mark], entries: Sequence[Entry]) -> _Mark:
         before = marks[bisect_right(marks, position, key=_position) - 1]
         nearer = [before]
         self._extend(nearer, entries, position, is_stored=False)
         return nearer[-1]
 
-    def _store(self, marks: list[_Mark], entries: Entries, tokens: float, scale: Scale) -> None:
+    def _store(
+        self, marks: list[_Mark], entries: Sequence[Entry], tokens: float, scale: Scale
+    ) -> None:
         """Note what this request leaves in the cache: marks up to its end."""
         size, instructions = len(entries), instructions_end(entries)
         self._extend(marks, entries, instructions, is_stored=False)

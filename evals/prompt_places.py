@@ -1,10 +1,12 @@
 """Places in a prompt that caching rules speak of: in front of the message at a position."""
 
-from compaction.history import Entries
+from collections.abc import Sequence
+
+from compaction.history import Entry
 from compaction.messages import INSTRUCTION_ROLES
 
 
-def instructions_end(entries: Entries) -> int:
+def instructions_end(entries: Sequence[Entry]) -> int:
     """Return how many leading messages are instructions."""
     for index, entry in enumerate(entries):
         if entry.message.role not in INSTRUCTION_ROLES:
@@ -12,7 +14,7 @@ def instructions_end(entries: Entries) -> int:
     return len(entries)
 
 
-def positions_after(position: int, entries: Entries, limit: int) -> int:
+def positions_after(position: int, entries: Sequence[Entry], limit: int) -> int:
     """Return how many places Anthropic's search passes from the end back to `position`.
 
     A run of tool calls is one place, so is a run of tool results; every other block is one.
@@ -34,7 +36,7 @@ def positions_after(position: int, entries: Entries, limit: int) -> int:
     return count
 
 
-def is_ending(entries: Entries, position: int) -> bool:
+def is_ending(entries: Sequence[Entry], position: int) -> bool:
     """Whether a user message or a group of tool results ends in front of `position`."""
     message = entries[position - 1].message
     if message.role == "user":
@@ -43,7 +45,7 @@ def is_ending(entries: Entries, position: int) -> bool:
     return message.is_result and is_last
 
 
-def common_messages(before: Entries, after: Entries, known: int) -> int:
+def common_messages(before: Sequence[Entry], after: Sequence[Entry], known: int) -> int:
     """Return how many leading messages are equal; `known` of them are."""
     end = min(len(before), len(after))
     for index in range(known, end):
