@@ -11,7 +11,8 @@ from evals.datasets_folder import bundled_datasets
 from evals.metrics import METRICS
 from evals.settings import KNOWN
 
-TABLE_CHARS: Final = 80
+TABLE_CHARS: Final = 110
+"""Below it a column would be a few letters wide."""
 
 
 def list_strategies() -> None:

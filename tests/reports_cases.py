@@ -193,7 +193,7 @@ def long_sidecar(n: int, lost_from: int | None = None) -> dict[str, Any]:
         "fate_codes": {"whole": "w", "cleared": "c", "gone": "-"},
         "fates": [[2 * at, at + 20, "c"] for at in range(1, n - 20)],
         "needs": {
-            "columns": ["kind", "request", "gap", "status", "source"],
-            "rows": [["need", at, 30, "lost", 2 * (at - 30)] for at in rows],
+            "columns": ["digest", "class", "kind", "request", "gap", "status", "source"],
+            "rows": [[f"d{at}", "path", "need", at, 30, "lost", 2 * (at - 30)] for at in rows],
         },
     }

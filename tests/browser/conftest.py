@@ -170,6 +170,23 @@ def explanation_page(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def huge_explanation_page(tmp_path_factory) -> Path:
+    """Write the page of a megabyte of hostile tool output, and as much of a summary."""
+    hostile = f"{SCRIPT}</script><img src=x onerror=alert(1)>\u202e\u2066 " * 20_000
+    talk = prepared(
+        user("Find it."),
+        says("", ("c1", "read_notes", {"n": 1})),
+        result("c1", f"/srv/billing/export.log\n{hostile}"),
+        *steps(4),
+        says("I open /srv/billing/export.log."),
+    )
+    found = explain(talk, find_needs(talk), summarised(hostile), ExtractiveModel(), label=hostile)
+    target = tmp_path_factory.mktemp("huge") / "explain.html"
+    target.write_text(explain_html(asdict(found)), "utf-8")
+    return target
+
+
+@pytest.fixture(scope="session")
 def audit_page(tmp_path_factory) -> Path:
     target = tmp_path_factory.mktemp("audit") / "audit.html"
     found = audit_of(replace(compacted(), name=SCRIPT), show_text=True)

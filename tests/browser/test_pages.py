@@ -310,7 +310,7 @@ def test_no_serious_obstacle_on_the_other_pages(visit, request, name, scheme):
     assert serious(page) == []
 
 
-@pytest.mark.parametrize("name", ["explanation_page", "audit_page"])
+@pytest.mark.parametrize("name", ["explanation_page", "huge_explanation_page", "audit_page"])
 def test_the_other_pages_are_silent_and_hold_hostile_text_as_text(visit, request, name):
     seen = visit(request.getfixturevalue(name))
 
