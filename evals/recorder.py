@@ -50,8 +50,7 @@ def recorder(
 ) -> Iterator["Cassette"]:
     """Open a cassette; a new one is plain YAML if its name ends so, else in the compact layout.
 
-    Answers with a status of 400 or more are passed on and not stored: a replayed repeat would
-    return them for ever.
+    Answers with a status from 400 on are not stored: a repeat would return them for ever.
 
     Args:
         path: The cassette file.
