@@ -34,6 +34,7 @@ ALLOWED_PLACES = {
         "evals.run_verdict",
         "evals.running",
         "reports.compare_text",
+        "reports.recommend_table",
         "reports.recommend_text",
         "reports.tables",
     ),

@@ -8,13 +8,16 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from evals.cli import main
+from evals.metrics import METRICS
 from evals.results import RunFolder
+from reports.columns import COLUMNS
 from reports.frames import load
 from reports.page import html
 from tests.reports_cases import (
@@ -167,6 +170,17 @@ def test_the_parts_come_in_the_order_of_the_design(page):
     places = [page.index(mark) for mark in marks]
 
     assert places == sorted(places)
+
+
+def test_every_column_has_a_definition_that_its_head_opens(tmp_path):
+    metrics = [asdict(metric) for metric in METRICS]
+    text = html(load(write_run(tmp_path / "run", small_rows(), metrics=metrics)))
+
+    opened = set(re.findall(r'popovertarget="([^"]+)"', text))
+    assert opened == set(re.findall(r'<div popover id="([^"]+)"><p>.{20,}</p>', text))
+    heads = re.findall(r'<th scope="col"><button type="button" class="sort">.*?</th>', text)
+    assert [head for head in heads[1:] if "popovertarget" not in head] == [heads[0]]
+    assert {column.metric for column in COLUMNS} <= {metric.name for metric in METRICS}
 
 
 def test_each_transcript_shows_reach_above_saving_and_names_errors(page):

@@ -12,6 +12,7 @@ from reports.wording import clean
 from tests.reports_cases import long_sidecar, row, write_run
 
 MAX_BYTES = 1_500_000
+ORDERED_BEFORE = ("pareto-1", "pareto-usd-1", "league-1", "sweep-1-1", "each-1", "timeline-1")
 
 
 def write_run_quickly(path: Path, rows: list) -> Path:
@@ -74,8 +75,17 @@ def test_two_hundred_transcripts_under_fifty_settings_are_below_a_megabyte_and_a
 
     page = html(load(path))
 
-    for name in ("pareto-1", "pareto-usd-1", "sweep-1-1", "each-1", "timeline-1", "cost-1"):
-        assert f'id="{name}"' in page
+    parts = [
+        'class="answer"',
+        *(f'id="{name}"' for name in ORDERED_BEFORE),
+        "<h2>Failures and broken rules",
+        "<h2>Recorded compactions",
+        'id="cost-1"',
+        "<h2>Self-checks",
+        "<h2>How this was made",
+    ]
+    places = [page.index(part) for part in parts]
+    assert places == sorted(places)
     assert all(clean(label) in page for label, _, _ in settings)
     assert page.count('<th scope="row"><bdi>a-session') == 200
     assert len(page.encode()) < MAX_BYTES
