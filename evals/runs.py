@@ -46,10 +46,11 @@ def keyed(steps: Iterator[Step], promises: Promises) -> Run:
         if step.grew:
             held.append(_Growth(step.request, step.history, step.tokens))
         else:
-            held.append(step)
             n_entries += len(step.view)
             if n_entries > MAX_HELD_ENTRIES or not _is_certain(step, twin):
-                return Run(chain(_unfolded(held), steps), None)
+                return Run(chain(_unfolded(held), (step,), steps), None)
+            # The twin's view is equal, and is not held as well.
+            held.append(step._replace(twin=step.view))
             digest.update(_content(step).encode())
         twin = step.twin
     return Run(_unfolded(held), digest.hexdigest())
