@@ -8,7 +8,7 @@ import ast
 import importlib.abc
 import importlib.machinery
 import os
-import signal
+import resource
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -36,8 +36,8 @@ TESTS = (
 )
 IMPORTED = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
 NOT_USED = 70
-SECONDS = 120
-"""For the tests of one mutant, which take two or three on a quiet machine."""
+SECONDS = 60
+"""Of processor time for the tests of one mutant, which take two or three."""
 OTHER = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -155,7 +155,7 @@ def _is_noticed(mutant):
     """Run the tests in a fork, in which nothing of the contract is imported yet."""
     child = os.fork()
     if child == 0:
-        signal.alarm(SECONDS)
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(1, 2)
         finder = _Finder(mutant)
