@@ -115,7 +115,9 @@ def test_needs_that_code_says_nothing_about_are_counted(tmp_path):
 
 def test_settings_with_one_result_are_said_to_be_the_same(tmp_path):
     rows = [
-        row(name, f"pi({value})" if value else "pi", saving=saving, reach=0.5, parameters=parameters)
+        row(
+            name, f"pi({value})" if value else "pi", saving=saving, reach=0.5, parameters=parameters
+        )
         for value, parameters, last in (
             ("", {}, 0.3),
             ("25%", {"budget": "25%"}, 0.3),
