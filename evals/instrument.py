@@ -1,7 +1,7 @@
 """Checks of the instrument on a generated conversation, whose needs and facts are known.
 
-What a run's own contestants show of it is in `reports.self_checks`; what is checked here needs no
-run, takes about a second and is the same on every machine with the same versions.
+What a run's own contestants show of it is in `reports.self_checks`. What is checked here stands in
+each run's manifest; it takes about a second and is the same wherever the versions are.
 """
 
 from functools import cache
@@ -37,6 +37,39 @@ class Recovery(NamedTuple):
     @property
     def recall(self) -> float:
         return self.right / self.planted if self.planted else 0.0
+
+
+class Check(NamedTuple):
+    """One line of a report: what has to be, what was, and whether that is so."""
+
+    expected: str
+    found: str
+    is_met: bool
+
+
+def checks() -> tuple[Check, ...]:
+    """Run every check."""
+    needs, kept = needs_recovered(), reach_by_kept_results()
+    reaches = list(kept.values())
+    differing, silent, fault = differing_replays(), kept_by_silence(), fault_of_silence()
+    return (
+        Check(
+            f"planted needs are found and no others, {MIN_RECOVERED:.0%} at least",
+            f"precision {needs.precision:.1%}, recall {needs.recall:.1%} of {needs.planted} needs",
+            min(needs.precision, needs.recall) >= MIN_RECOVERED,
+        ),
+        Check(
+            "keeping more results never reaches less",
+            ", ".join(f"{reach:.0%} with {count}" for count, reach in kept.items()),
+            reaches == sorted(reaches) and reaches[0] < reaches[-1],
+        ),
+        Check("two replays are equal", ", ".join(differing) or "no difference", not differing),
+        Check(
+            "an empty text keeps no fact and an empty answer is none",
+            f"{len(silent)} facts kept, {fault or 'the answer would be graded'}",
+            not silent and fault is not None,
+        ),
+    )
 
 
 def needs_recovered() -> Recovery:

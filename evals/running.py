@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from compaction.contract.invariants import RULES
 from compaction.errors import StrategyError, TranscriptError, one_line
 from compaction.messages import Json, canonical_json
+from evals import instrument
 from evals.loading import LoadReport, Location, bundled_files, survey
 from evals.metrics import METRICS, METRICS_VERSION
 from evals.placebo import PlaceboChoice
@@ -220,6 +221,7 @@ def _manifest(asked: RunRequest, plan: Plan, found: LoadReport) -> Json:
         "placebo": plan.placebo.identity if plan.placebo else None,
         "show_text": plan.show_text,
         "rules": dict(RULES),
+        "instrument": [check._asdict() for check in instrument.checks()],
         "metrics_version": METRICS_VERSION,
         "metrics": [asdict(metric) for metric in METRICS],
         "versions": {name: _version(name) for name in PACKAGES},

@@ -1,6 +1,6 @@
 """Whether the instrument measured what it must: contestants whose result is known beforehand.
 
-The last lines are of a generated conversation (`evals.instrument`), the same under every run.
+The last lines are of a generated conversation: the run checked them (`evals.instrument`).
 """
 
 from collections import Counter
@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from evals import instrument
 from reports.frames import Run
 from reports.wording import clean, percent, plural
 
@@ -40,9 +39,7 @@ def self_checks(run: Run) -> tuple[SelfCheck, ...]:
         rows = run.rows[(run.rows["provenance"] == provenance) & run.rows["scored"]]
         for expected, text, is_met in (*_checks(rows), *_placebo_of_classes(run, rows)):
             found.append(SelfCheck(clean(provenance), expected, text, is_met))
-    if found:
-        found += [SelfCheck("generated", *check) for check in _of_the_instrument()]
-    return tuple(found)
+    return (*found, *_of_the_instrument(run))
 
 
 def _checks(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
@@ -122,29 +119,12 @@ def _of_chance(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
         )
 
 
-def _of_the_instrument() -> Iterator[tuple[str, str, bool]]:
-    needs = instrument.needs_recovered()
-    yield (
-        f"planted needs are found and no others, {percent(instrument.MIN_RECOVERED, 0)} % at least",
-        f"precision {percent(needs.precision)} %, recall {percent(needs.recall)} % "
-        f"of {plural(needs.planted, 'need')}",
-        min(needs.precision, needs.recall) >= instrument.MIN_RECOVERED,
-    )
-    kept = instrument.reach_by_kept_results()
-    reaches = list(kept.values())
-    yield (
-        "keeping more results never reaches less",
-        ", ".join(f"{percent(reach, 0)} % with {count}" for count, reach in kept.items()),
-        reaches == sorted(reaches) and reaches[0] < reaches[-1],
-    )
-    differing = instrument.differing_replays()
-    yield "two replays are equal", ", ".join(differing) or "no difference", not differing
-    silent, fault = instrument.kept_by_silence(), instrument.fault_of_silence()
-    yield (
-        "an empty text keeps no fact and an empty answer is none",
-        f"{plural(len(silent), 'fact')} kept, {fault or 'the answer would be graded'}",
-        not silent and fault is not None,
-    )
+def _of_the_instrument(run: Run) -> Iterator[SelfCheck]:
+    """Yield what the run itself checked on a generated conversation."""
+    for check in run.manifest.get("instrument", ()):
+        yield SelfCheck(
+            "generated", clean(check["expected"]), clean(check["found"]), bool(check["is_met"])
+        )
 
 
 def _least(reach: float) -> str:
