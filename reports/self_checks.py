@@ -16,6 +16,8 @@ MAX_SALAD_REACH: Final = 0.05
 """A list of all references must not score. This project's definition."""
 MAX_PLACEBO: Final = 0.02
 """Chance matches above this make reach too high. reference/methods.md 4.3."""
+MIN_TRANSCRIPTS: Final = 3
+"""Of fewer, chance may be as good as anything."""
 FEW_BY_CHANCE: Final = 2
 """Of a class with few references a single one is more than its percentage."""
 MAX_SIDECARS: Final = 40
@@ -107,7 +109,7 @@ def _of_chance(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
     text = f"{percent(mean)} % on average"
     yield "random_drop lies between drop_all and identity", text, least < mean < 1
     both = drawn.dropna(subset=["matched_reach", "oracle_reach"])
-    if len(both):
+    if both["key"].nunique() >= MIN_TRANSCRIPTS:
         chosen, newest, chance = (
             float(both[name].mean()) for name in ("oracle_reach", "matched_reach", "reach")
         )

@@ -20,16 +20,29 @@ def lines(tmp_path, *rows):
     return {check.expected: (check.found, check.is_met) for check in checks}
 
 
-def contestants(*, chance=0.3, nothing=0.0, newest=0.6, bound=0.9, provenance="authored"):
+def contestants(
+    *, chance=0.3, nothing=0.0, newest=0.6, bound=0.9, provenance="authored", names="abc"
+):
     """Return rows of one transcript; chance and truncation at the same saving."""
     rows = [
-        row("a", "identity", saving=0.0, reach=1.0),
-        row("a", "drop_all", saving=0.9, reach=nothing),
-        row("a", "salad", saving=0.5, reach=0.0),
-        row("a", "random_drop", saving=0.5, reach=chance, oracle_reach=bound),
-        row("a", "truncate(keep_tokens=50%)", saving=0.5, reach=newest),
+        made
+        for name in names
+        for made in (
+            row(name, "identity", saving=0.0, reach=1.0),
+            row(name, "drop_all", saving=0.9, reach=nothing),
+            row(name, "salad", saving=0.5, reach=0.0),
+            row(name, "random_drop", saving=0.5, reach=chance, oracle_reach=bound),
+            row(name, "truncate(keep_tokens=50%)", saving=0.5, reach=newest),
+        )
     ]
     return [replace(each, provenance=provenance) for each in rows]
+
+
+def test_two_conversations_are_too_few_to_tell_choices_apart(tmp_path):
+    found = lines(tmp_path, *contestants(newest=0.2, names="ab"))
+
+    assert not any("more than the newest" in expected for expected in found)
+    assert all(is_met for _, is_met in found.values())
 
 
 def test_in_other_conversations_there_may_be_nothing_to_tell_apart(tmp_path):
