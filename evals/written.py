@@ -66,7 +66,8 @@ class WrittenScorer:
         before = self._entries.get(number, ())
         _, come = exchanged(before, step.view.entries, min(step.unchanged, len(before)))
         self._entries[number] = step.view.entries
-        new = {entry.message for entry in come if entry.origin.kind == "generated"} - self._judged
+        written = dict.fromkeys(entry.message for entry in come if entry.origin.kind == "generated")
+        new = [message for message in written if message not in self._judged]
         if not new:
             return
         said = self._said.setdefault(number, _Said())
@@ -99,7 +100,7 @@ class WrittenScorer:
 
     def _judge(self, message: Message, step: Step, said: _Said, handles: set[str]) -> None:
         self._judged.add(message)
-        # The order of a set differs from process to process, and so would the sidecar.
+        # The order of a set differs from process to process, and so would that of the sidecar.
         for reference in sorted(references_in(message)):
             self._written.add(reference)
             if reference in said.references or reference in self._unsupported:

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from compaction.history import View, generated
 from tests.needs_cases import prepared, result, says, steps, user
-from tests.rule_cases import scored, summarised
+from tests.rule_cases import Rule, scored, summarised
 
 TALK = (
     user("Look at /srv/billing/export.log and keep port=8787."),
@@ -77,10 +78,13 @@ def test_without_written_texts_there_is_no_rate():
 
 
 def test_what_is_unsupported_is_listed_in_the_same_order_in_every_process():
-    text = " ".join(f"/srv/made/up/file_{number}.log" for number in range(40))
+    texts = [" ".join(f"/srv/made/up/{name}_{number}.log" for number in range(20)) for name in "za"]
 
-    sidecar = scored(prepared(*TALK), summarised(text), show_text=True).sidecar
+    def write_both(history):
+        written = (generated("user", text, history.entries(), "rule") for text in texts)
+        return View((*written,))
 
-    listed = [row[:2] for row in sidecar["unsupported"]["rows"]]
-    assert len(listed) == 40
-    assert listed == sorted(listed, key=lambda row: row[::-1])
+    sidecar = scored(prepared(*TALK), Rule(write_both), show_text=True).sidecar
+
+    listed = [row[0] for row in sidecar["unsupported"]["rows"]]
+    assert listed == [path for text in texts for path in sorted(text.split())]
