@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 import pandas as pd
 
 from reports.frames import Run
-from reports.wording import clean, percent, plural
+from reports.wording import clean, percent, plural, points
 
-MAX_SALAD_REACH: Final = 0.05
+MAX_SALAD_GAIN: Final = 0.05
 """A list of all references must not score. This project's definition."""
 MAX_PLACEBO: Final = 0.02
 """Chance matches above this make reach too high. reference/methods.md 4.3."""
@@ -57,18 +57,39 @@ def _checks(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
         if len(costs):
             text = f"differs by at most {costs.max():.6f} USD"
             yield "identity costs what no compaction costs", text, bool(costs.max() <= 1e-6)
-    for name, limit in (("salad", MAX_SALAD_REACH), ("drop_all", MAX_SALAD_REACH)):
-        reaches = rows.loc[rows["strategy"] == name, "reach"].dropna()
-        if len(reaches):
-            mean = float(reaches.mean())
-            expected = f"{name} reaches at most {percent(limit, 0)} %"
-            yield expected, f"{percent(mean)} % on average", mean <= limit
+    yield from _of_nothing(rows)
     yield from _of_chance(rows[rows["provenance"] == "authored"])
     placebo = rows.groupby("key")["placebo_fraction"].mean().dropna()
     if len(placebo):
         text = f"{percent(placebo.mean(), 2)} % over {plural(len(placebo), 'transcript')}"
         expected = f"unrelated text meets at most {percent(MAX_PLACEBO, 0)} % of needs"
         yield expected, text, bool(placebo.mean() <= MAX_PLACEBO)
+
+
+def _of_nothing(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
+    """Yield that what keeps nothing, or only a list, scores by nothing else.
+
+    `drop_all` keeps the instructions and the latest user message, and reaches what stands there;
+    `salad` adds a list of all references to it.
+    """
+    kept = _first_of(rows, "drop_all")
+    if not len(kept):
+        return
+    stood, needs = int(kept["visible_source"].sum()), int(kept["needs"].sum())
+    text = f"{stood:,} of {plural(needs, 'need')} stood in the latest user message"
+    yield "drop_all can recover nothing", text, int(kept["recoverable"].sum()) == 0
+    gains = (_first_of(rows, "salad")["reach"] - kept["reach"]).dropna()
+    if len(gains):
+        mean, least = float(gains.mean()), float(gains.min())
+        limit = percent(MAX_SALAD_GAIN, 0)
+        expected = f"salad reaches all that drop_all does, and at most {limit} points more"
+        text = f"{points(mean)} on average, {points(least)} at least"
+        yield expected, text, least >= -TOLERANCE and mean <= MAX_SALAD_GAIN
+
+
+def _first_of(rows: pd.DataFrame, strategy: str) -> pd.DataFrame:
+    """Return a row for each transcript on which a control has a reach."""
+    return rows[rows["strategy"] == strategy].dropna(subset=["reach"]).groupby("key").first()
 
 
 def _placebo_of_classes(run: Run, rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:

@@ -17,6 +17,7 @@ from reports.faults import FAILED_STEPS, Faults, alarm, fault_groups
 from reports.frames import Run
 from reports.league import Block, blocks
 from reports.lost import HEADS, HOW_TO, is_text_shown, lost_of
+from reports.self_checks import self_checks
 from reports.story import CAVEATS, SHORT_CAVEATS, definitions, footer, headline
 from reports.validity import HEADS as STATUS_HEADS
 from reports.validity import TITLE as VALIDITY_TITLE
@@ -53,6 +54,7 @@ def terminal(run: Run, *, width: int, show_faults: bool = True) -> RenderableTyp
         parts += [Text(""), Text(f"{asked.TITLE}: see report.md. {said.notes[0]}")]
         parts += _validity_lines(said.validity)
     parts += _terminal_faults(run, show_all=show_faults)
+    parts += _self_check_lines(run)
     return Group(*parts, Text(""), Text(SHORT_CAVEATS, style="dim"))
 
 
@@ -70,6 +72,7 @@ def markdown(run: Run) -> str:
     for title, faults, none in fault_groups(run):
         parts += _fault_section(title, faults, none)
     parts += _lost_section(run)
+    parts += _self_check_section(run)
     parts += ["## What the columns mean", _bullets(_definition_lines(run))]
     parts += ["## Caveats", _bullets(map(escaped, CAVEATS))]
     parts += ["## How this was made", _bullets(_footer_lines(run))]
@@ -229,6 +232,27 @@ def _lost_section(run: Run) -> Iterator[str]:
         yield "\n".join([*header, *(f"| {' | '.join(map(_code, need))} |" for need in part.needs)])
         if part.n_hidden:
             yield f"and {part.n_hidden:,} more."
+
+
+def _self_check_section(run: Run) -> Iterator[str]:
+    if found := self_checks(run):
+        yield "## Self-checks"
+        yield _bullets(
+            f"{escaped(each.provenance)}: {escaped(each.expected)}: "
+            f"**{'yes' if each.is_met else 'NO'}**, {escaped(each.found)}"
+            for each in found
+        )
+
+
+def _self_check_lines(run: Run) -> Iterator[RenderableType]:
+    """Yield one line if all is well, else one more for each check that is not."""
+    if found := self_checks(run):
+        failed = [each for each in found if not each.is_met]
+        met = f"Self-checks of the instrument: {len(found) - len(failed)} of {len(found)} met."
+        yield Text("")
+        yield Text(met, style="bold red" if failed else "dim")
+        for each in failed:
+            yield Text(f"  {each.provenance}: {each.expected}: NO, {each.found}", style="red")
 
 
 def _rest(faults: Faults) -> list[str]:

@@ -21,7 +21,15 @@ def lines(tmp_path, *rows):
 
 
 def contestants(
-    *, chance=0.3, nothing=0.0, newest=0.6, bound=0.9, provenance="authored", names="abc"
+    *,
+    chance=0.3,
+    nothing=0.0,
+    recovered=0,
+    listed=0.02,
+    newest=0.6,
+    bound=0.9,
+    provenance="authored",
+    names="abc",
 ):
     """Return rows of one transcript; chance and truncation at the same saving."""
     rows = [
@@ -29,8 +37,8 @@ def contestants(
         for name in names
         for made in (
             row(name, "identity", saving=0.0, reach=1.0),
-            row(name, "drop_all", saving=0.9, reach=nothing),
-            row(name, "salad", saving=0.5, reach=0.0),
+            row(name, "drop_all", saving=0.9, reach=nothing, recoverable=recovered),
+            row(name, "salad", saving=0.5, reach=listed),
             row(name, "random_drop", saving=0.5, reach=chance, oracle_reach=bound),
             row(name, "truncate(keep_tokens=50%)", saving=0.5, reach=newest),
         )
@@ -72,10 +80,12 @@ def test_every_check_is_a_line_and_met(tmp_path):
     ("changed", "line"),
     [
         ({"chance": 1.0}, "random_drop lies between"),
-        ({"chance": 0.05, "nothing": 0.05}, "random_drop lies between"),
+        ({"chance": 0.02, "nothing": 0.02}, "random_drop lies between"),
         ({"newest": 0.2}, "the best choice reaches more"),
         ({"bound": 0.5}, "the best choice reaches more"),
-        ({"nothing": 0.2}, "drop_all reaches at most"),
+        ({"recovered": 1}, "drop_all can recover nothing"),
+        ({"nothing": 0.1}, "salad reaches all that drop_all does"),
+        ({"listed": 0.06}, "salad reaches all that drop_all does"),
     ],
 )
 def test_a_check_that_is_not_met_says_so(tmp_path, changed, line):

@@ -264,3 +264,19 @@ def _write_sidecar(path: Path, cell_id: str, content: dict) -> None:
     from evals.results import RunFolder
 
     RunFolder(path).write_sidecar(cell_id, content)
+
+
+def test_self_checks_are_a_line_and_one_more_for_each_that_is_not_met(tmp_path):
+    rows = [
+        row("a", "identity", saving=0.0, reach=0.5),
+        row("a", "drop_all", saving=0.9, reach=0.0),
+    ]
+    broken = load(write_run(tmp_path / "run", rows))
+
+    text = " ".join(printed(broken, 200).split())
+
+    assert (
+        "Self-checks of the instrument: 2 of 3 met. recorded: identity reaches everything: " in text
+    )
+    assert "**NO**, at least 50.0 %" in markdown(broken)
+    assert "- recorded: identity saves nothing: **yes**, at most 0.000 %" in markdown(broken)
