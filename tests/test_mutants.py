@@ -17,6 +17,9 @@ EXPLAINED = {
     " -> start is not self._legal_start or _start_rules(shown, profile)": (
         "where an end looks odd all of the view is looked at, which decides: only the price changes"
     ),
+    "Standing._without_doubles: self.misplaced -> not self.misplaced": (
+        "what goes and comes in one request is looked at again, with the same result"
+    ),
 }
 """Mutants that nothing can notice, with the reason."""
 
