@@ -132,7 +132,8 @@ def settings_of(asked: RunRequest) -> list[Setting]:
     if not asked.strategies:
         if asked.fixed or asked.grid:
             raise TranscriptError("--set and --grid need --strategy: whose parameter is it?")
-        settings = default_settings(with_recorded=not asked.paths)
+        wants_recorded = not asked.paths or asked.with_probes or asked.reader is not None
+        settings = default_settings(with_recorded=wants_recorded)
         return settings if asked.with_controls else [s for s in settings if not s.is_control]
     settings = [
         setting

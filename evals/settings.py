@@ -83,7 +83,7 @@ def default_settings(*, with_recorded: bool = False) -> list[Setting]:
     """Return the contestants of a run that names none: systems at four thresholds, and controls.
 
     Args:
-        with_recorded: Those with recorded summaries as well, which only bundled datasets have.
+        with_recorded: Those with recorded summaries as well; passed over where nothing is recorded.
     """
     recorded = boundary_settings() if with_recorded else []
     return [*_default_systems(), *recorded, *control_settings()]
