@@ -24,6 +24,7 @@ ROWS_FILE: Final = "rows.jsonl"
 RUN_FILE: Final = "run.json"
 CELLS_FOLDER: Final = "cells"
 LOCK_FILE: Final = ".lock"
+BLOCK_BYTES: Final = 65_536
 ENGAGED_FRACTION: Final = 0.01
 """Below this saving a strategy did nothing worth a fidelity number. This project's definition."""
 
@@ -209,10 +210,18 @@ def corpus_digest(digests: Iterable[str]) -> str:
 
 
 def _cut_unfinished_line(path: Path) -> None:
-    content = path.read_bytes()
-    if content and not content.endswith(b"\n"):
+    """Cut off what follows the last line break; looks for it from the end, in blocks."""
+    with path.open("rb") as file:
+        size = start = file.seek(0, os.SEEK_END)
+        whole = 0
+        while start > 0 and not whole:
+            stop, start = start, max(0, start - BLOCK_BYTES)
+            file.seek(start)
+            whole = start + file.read(stop - start).rfind(b"\n") + 1
+            whole = whole if whole > start else 0
+    if whole < size:
         with path.open("r+b") as file:
-            file.truncate(content.rfind(b"\n") + 1)
+            file.truncate(whole)
 
 
 def _read_json(path: Path) -> Json | None:
