@@ -46,6 +46,7 @@ def test_without_a_strategy_systems_run_at_four_thresholds_beside_boundary_and_c
     assert labels[19:23] == ["identity", "drop_all", "random_drop", "salad"]
     assert sum(label.startswith("truncate(") for label in labels) == TRUNCATE_POINTS == 16
     assert settings_of(RunRequest(with_controls=False)) == settings[:19]
+    check(settings)
 
 
 @pytest.mark.parametrize("asked", [{"with_probes": True}, {"reader": "m"}])
@@ -54,7 +55,6 @@ def test_named_paths_are_run_with_recorded_summaries_where_answers_are_asked_for
 
     assert settings_of(RunRequest(logs, **asked)) == settings_of(RunRequest())
     assert not any(one.only_where_recorded for one in settings_of(RunRequest(logs)))
-    check(settings)
 
 
 def test_a_grid_is_every_combination_and_a_named_control_runs_once():
