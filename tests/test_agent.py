@@ -121,6 +121,7 @@ def test_the_asynchronous_loop_sends_the_same_requests(tmp_path):
     assert both[0] == both[1]
 
 
+@pytest.mark.slow
 def test_a_killed_process_goes_on_without_paying_for_the_summary_again(tmp_path):
     script = [*COMPACTING[:3], wants(("read_file", {"path": "f2.py"}), ("die", {}))]
     script.append(Reply("All read."))
@@ -174,6 +175,7 @@ def test_a_failed_request_can_be_tried_again_in_the_same_process(tmp_path):
     assert again.history.messages() == agent.history.messages()
 
 
+@pytest.mark.slow
 def test_a_session_goes_on_with_a_new_prompt_after_every_possible_kill(tmp_path):
     with serve_script(COMPACTING) as endpoint:
         make_agent(endpoint.base_url, tmp_path / "whole").run("Read the files.")

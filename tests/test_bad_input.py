@@ -151,6 +151,7 @@ def test_a_name_with_a_line_break_makes_no_second_line(command, tmp_path):
     assert "a\\nb \\x1b[31m: no such file or folder" in error
 
 
+@pytest.mark.slow
 def test_a_damaged_file_in_a_folder_is_a_line_and_the_others_run(command, tmp_path):
     data = write_chats(tmp_path / "data", 2)
     (data / "cut.json").write_text(CHAT[:900])
@@ -300,6 +301,7 @@ def test_code_with_a_syntax_error_is_named_with_its_line(command, tmp_path):
     assert "SyntaxError" in error
 
 
+@pytest.mark.slow
 def test_what_was_computed_before_a_failure_is_there_after_it(command, tmp_path):
     """A setting fails; run again with another one, the first rows are not computed again."""
     data, out = write_chats(tmp_path / "data", 2), tmp_path / "run"
@@ -365,6 +367,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.slow
 def test_hostile_names_pass_through_every_output(command, tmp_path):
     data = tmp_path / "my data"
     data.mkdir()

@@ -134,6 +134,7 @@ def test_report_writes_the_pages_again(command, tmp_path):
     assert (out / "report.md").read_text("utf-8") == before
 
 
+@pytest.mark.slow
 def test_a_breach_is_exit_1_and_the_report_is_there(command, tmp_path):
     data, out = write_chats(tmp_path / "data", 1), tmp_path / "run"
     spec = write_code(tmp_path, "def twice(messages):\n    return messages + messages\n")

@@ -115,6 +115,7 @@ def test_a_folder_is_free_again_when_its_run_was_killed(tmp_path):
         assert folder.path.exists()
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_run_in_one_line_and_keeps_what_is_there(tmp_path):
     data, out = write_chats(tmp_path / "data", 1), tmp_path / "run"
     before = sweep(data, out, Setting("identity"))

@@ -227,6 +227,7 @@ def wait_until_gone(pids):
     return [pid for pid in pids if is_running(pid)]
 
 
+@pytest.mark.slow
 def test_code_that_hangs_is_stopped_at_its_deadline_with_all_that_it_started(tmp_path):
     note = tmp_path / "pids"
     conversation = Conversation(f"{BAD}:hangs", timeout_seconds=1.5)
@@ -252,6 +253,7 @@ def test_what_dead_code_has_started_is_stopped_too(tmp_path):
     assert wait_until_gone([int(pid) for pid in note.read_text().split()]) == []
 
 
+@pytest.mark.slow
 def test_the_deadline_of_the_cell_counts_where_it_is_earlier(tmp_path):
     message = Message("user", str(tmp_path / "pids"))
     conversation = Conversation(f"{BAD}:hangs", deadline=time.monotonic() + 1.5)

@@ -92,6 +92,6 @@ def test_a_format_is_added_with_one_file_and_one_line(tmp_path, monkeypatch):
 def test_the_readme_says_how_a_format_is_added():
     text = " ".join(README.read_text().split())
 
-    assert "write one module in `evals/importers/`" in text
+    assert "a module in `evals/importers/`" in text
     for name in ("`FORMAT`", "`matches(head)`", "`read(path, source)`", "`IMPORTERS`"):
         assert name in text

@@ -69,6 +69,7 @@ def test_it_splits_no_group_and_keeps_its_promises():
     assert 0 < found.columns["reach"] < 1
 
 
+@pytest.mark.slow
 def test_its_views_hold_no_more_than_was_allowed():
     conversation = prepare(generate(203, plant_every=1, gaps=(4, 9, 15, 40)))
     material = material_of(conversation)

@@ -66,6 +66,7 @@ def recency_gains(name):
     return newest - fmean(found["reach"] for found in drawn)
 
 
+@pytest.mark.slow
 def test_foresight_recency_and_chance_are_told_apart():
     assert foresight_gains("settlement-incident") > 0.2
     assert recency_gains("settlement-incident") > 0.05

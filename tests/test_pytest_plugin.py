@@ -155,6 +155,7 @@ def test_parameters_reach_a_system_of_this_project(project):
     result.stderr.fnmatch_lines(["ERROR: *xun: toolcall_keep_max must be int, got 'many'*"])
 
 
+@pytest.mark.slow
 def test_a_call_that_does_not_return_is_ended_and_named(project):
     result = run_here(
         project,

@@ -196,6 +196,7 @@ def test_nothing_is_recorded_if_the_endpoint_is_down(scenario, monkeypatch):
     assert not (scenario.parent / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_rate_limit_is_waited_for_as_long_as_the_endpoint_says(scenario):
     answers = iter([Fault("status", 429, retry_after_seconds=0.3), Fault("status", 500)])
     started = time.monotonic()

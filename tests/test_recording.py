@@ -154,6 +154,7 @@ def test_a_strategy_sends_compacted_views_and_its_own_calls_are_recorded(folder)
     assert sizes[-1] < 2 + 2 * 6
 
 
+@pytest.mark.slow
 def test_recording_with_a_strategy_twice_gives_the_same_bytes_and_replays(folder):
     long_file(folder)
     first, second = (

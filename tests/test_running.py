@@ -102,6 +102,7 @@ def bundled(tmp_path_factory):
     return heard(asked), out
 
 
+@pytest.mark.slow
 def test_the_grid_of_the_readme_gives_differing_rows_on_the_bundled_conversation(bundled):
     (finished, lines, code), _ = bundled
     rows = [row for row in finished.rows if row.strategy == "xun"]
@@ -192,6 +193,7 @@ def test_a_control_that_breaks_a_rule_is_no_failure_of_the_run(tmp_path, is_cont
     assert verdict(finished, quiet()) == exit_code
 
 
+@pytest.mark.slow
 def test_many_failures_are_summed_up(tmp_path):
     data = write_chats(tmp_path / "data", 12, n_messages=5)
     code = write_code(tmp_path)

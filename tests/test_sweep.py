@@ -118,6 +118,7 @@ def test_a_transcript_that_cannot_be_judged_gives_failed_rows_and_the_next_goes_
     assert rows[0].error == "RuntimeError: cannot be judged"
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_rows_of_one(tmp_path, data):
     alone = sweep(data, tmp_path / "one", *GRID)
     shared = sweep(data, tmp_path / "two", *GRID, jobs=2)

@@ -72,6 +72,7 @@ def test_tiktoken_counts_offline_from_an_empty_cache_without_importing_the_carri
     assert (done.stdout.split(), done.stderr) == (["2", "False"], "")
 
 
+@pytest.mark.slow
 def test_processes_that_start_together_share_one_intact_file(cache):
     def start(_: int) -> str:
         command = [sys.executable, "-c", RUN_ELSEWHERE]
