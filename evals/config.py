@@ -59,7 +59,7 @@ def read_config(path: Path, commands: Mapping[str, Mapping[str, Flag]]) -> Confi
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is no TOML: {error}") from error
     defaults: dict[str, dict[str, Any]] = {}
     for command, table in content.items():

@@ -108,7 +108,7 @@ class PriceChoice:
         if found is None:
             known = [*(vector.model for vector in self.vectors), *listed_models()]
             close = get_close_matches(name.lower(), known, n=3)
-            hint = f"; is it {' or '.join(close)}?" if close else ""
+            hint = f"; is it {' or '.join(close)}?" if close else "."
             raise PriceError(
                 f"no price is known for model {name!r}{hint} Own prices: --price-file FILE"
             )

@@ -184,7 +184,7 @@ class RunFolder:
     def _row(self, line: bytes, number: int) -> Row | None:
         try:
             return Row.from_json(json.loads(line))
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             if not line.endswith(b"\n"):
                 return None
             raise ResultsError(
@@ -229,8 +229,10 @@ def _read_json(path: Path) -> Json | None:
         content = json.loads(path.read_bytes())
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
-        raise ResultsError(f"cannot read {path}: {error}") from error
+    except OSError as error:
+        raise ResultsError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise ResultsError(f"{path} is damaged ({error}); delete it and run again") from error
     if not isinstance(content, dict):
-        raise ResultsError(f"{path} does not hold a JSON object")
+        raise ResultsError(f"{path} does not hold a JSON object; delete it and run again")
     return content

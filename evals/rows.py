@@ -1,7 +1,7 @@
 """The one flat record of a cell: every column of a results table, with its meaning."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any, Final, Literal
 
 from compaction.messages import Json
@@ -240,13 +240,26 @@ class Row:
         """Read a row; columns of a newer program are ignored.
 
         Raises:
-            TypeError: not an object, or a column is missing.
+            TypeError: not an object, a column is missing, or a number is something else.
         """
         if not isinstance(raw, dict):
             raise TypeError(f"a row is an object, not {type(raw).__name__}")
         known = {item.name for item in fields(cls)}
         values = {key: value for key, value in raw.items() if key in known}
+        if missing := [name for name in _REQUIRED if name not in values]:
+            raise TypeError(f"it has no {missing[0]}, and {len(missing) - 1} more are missing")
+        for name in _NUMBERS & values.keys():
+            if not isinstance(values[name], int | float | None):
+                raise TypeError(f"{name} is {str(values[name])[:40]!r}, not a number")
         return cls(**{**values, "not_declared": tuple(raw.get("not_declared", ()))})
 
     def to_json(self) -> Json:
         return asdict(self)
+
+
+_REQUIRED: Final = tuple(
+    item.name for item in fields(Row) if item.default is MISSING and item.default_factory is MISSING
+)
+_NUMBERS: Final = frozenset(
+    item.name for item in fields(Row) if item.type in (int, float, int | None, float | None)
+)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import product
+from math import prod
 from typing import Any, Final
 
 from compaction.errors import StrategyError
@@ -22,6 +23,8 @@ from evals.prepare import Prepared
 
 KNOWN: Final[Mapping[str, str]] = {**STRATEGIES, **CONTROLS, **USES_THE_FUTURE, **ONCE}
 """Every short name; whatever has a colon is somebody's own code."""
+MAX_SETTINGS: Final = 10_000
+"""Combinations of a grid; a day and more on one long transcript."""
 UNITS: Final = ("tokens", "counted_tokens", "chars")
 """Units of sizes: as a provider counts, as the measuring counter does, JSON characters."""
 PROMPTS: Final = ("headings", "plain", "xun", "my_pi_agent", "three_layer")
@@ -71,7 +74,16 @@ def expand(
     *,
     timeout_seconds: float = 30.0,
 ) -> list[Setting]:
-    """Return a setting for each combination of grid values, the last parameter varying fastest."""
+    """Return a setting for each combination of grid values, the last parameter varying fastest.
+
+    Raises:
+        StrategyError: more combinations than anybody waits for.
+    """
+    if (count := prod(map(len, grid.values()))) > MAX_SETTINGS:
+        raise StrategyError(
+            f"{' x '.join(grid)} has {count:,} combinations, more than {MAX_SETTINGS:,}; "
+            "give fewer values"
+        )
     combinations = product(*grid.values())
     return [
         Setting(strategy, {**fixed, **dict(zip(grid, values, strict=True))}, timeout_seconds)

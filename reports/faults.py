@@ -173,7 +173,9 @@ def rules_of(run: Run) -> tuple[tuple[str, str, int, int], ...]:
     for violated in scored["violated"]:
         for rule in violated:
             broken[rule] += 1
-    rules = run.manifest.get("rules", {})
+    rules = run.manifest.get("rules")
+    if not isinstance(rules, dict):
+        return ()
     return tuple(
         (clean(rule), clean(statement, MAX_ERROR_CHARS), broken[rule], len(scored))
         for rule, statement in rules.items()

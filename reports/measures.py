@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Final, Literal
 
 from evals.results import ResultsError
@@ -47,8 +48,8 @@ def with_margins(margins: Mapping[str, float]) -> tuple[Measure, ...]:
     for name, margin in margins.items():
         if name not in known:
             raise ResultsError(f"no measure {name!r} to set a margin of; there are {known}")
-        if margin < 0:
-            raise ResultsError(f"the margin of {name} must be >= 0, got {margin}")
+        if not 0 <= margin < inf:
+            raise ResultsError(f"the margin of {name} must be >= 0 and finite, got {margin}")
     return tuple(
         replace(measure, margin=margins.get(measure.name, measure.margin)) for measure in MEASURES
     )

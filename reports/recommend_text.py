@@ -35,7 +35,7 @@ NOT_ALL: Final = "Recorded actions are held fixed: what the agent would have don
 def terminal(found: Sequence[Recommendation]) -> RenderableType:
     """Return what to print with `crop=False`: a configuration is for copying, whole."""
     if not found:
-        return Text("No strategy was run, only controls: nothing to recommend.")
+        return Text("No strategy has a row in this run, at most controls: nothing to recommend.")
     parts: list[RenderableType] = []
     for each in found:
         parts += [Text(title(each), style="bold"), *map(Text, sentences(each)), Text("")]
@@ -84,7 +84,8 @@ def sentences(each: Recommendation) -> Iterator[str]:
 def _verdict(each: Recommendation) -> str:
     wanted = f"{percent(each.min_reach)} %"
     if not each.n_with_needs:
-        return "No needs over long gaps were found, so what a setting loses cannot be told."
+        text = "No needs over long gaps were found in what was scored"
+        return f"{text}, so what a setting loses cannot be told."
     if each.chosen is None:
         return _none(each, wanted)
     chosen = each.chosen

@@ -50,6 +50,7 @@ def compare(
     """
     from rich.console import Console
 
+    from evals.auditing import write_text
     from reports import compare_text
     from reports.gate import conditions, met, unmeasured
 
@@ -60,7 +61,7 @@ def compare(
         failed += [f"failed in the candidate only: {name}" for name in each.new_failures]
         failed += [f"broke a rule that the baseline kept: {name}" for name in each.new_violations]
     if md is not None:
-        md.write_text(compare_text.markdown(found, failed), encoding="utf-8")
+        write_text(md, compare_text.markdown(found, failed))
     if as_json:
         content = compare_text.as_json(found, failed)
         typer.echo(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))

@@ -1,5 +1,7 @@
 """`explain`: what the model would have seen at one request, and what was missing."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -49,9 +51,10 @@ def explain(
 
     found = _explained(run_folder, transcript, request, setting)
     if html is not None:
+        from evals.auditing import write_text
         from reports.explain_page import page
 
-        html.write_text(page(asdict(found)), encoding="utf-8")
+        write_text(html, page(asdict(found)))
     Console().print(terminal(found, show_all=show_all))
 
 
@@ -86,13 +89,13 @@ def _explained(
 
 def _chosen(rows: "list[Row]", transcript: str, setting: str | None) -> "Row":
     named = [row for row in rows if transcript in (row.transcript, row.source)]
-    named = named or [row for row in rows if transcript in row.transcript]
+    if not named and transcript:
+        named = [row for row in rows if transcript in row.transcript]
     if not named:
-        known = ", ".join(dict.fromkeys(row.transcript for row in rows)) or "none"
+        known = _names(rows) or "none"
         raise ExplainError(f"no transcript {transcript!r} in the run; it has {known}")
     if len({row.transcript_digest for row in named}) > 1:
-        known = ", ".join(dict.fromkeys(row.transcript for row in named))
-        raise ExplainError(f"{transcript!r} may be any of {known}; give the whole name")
+        raise ExplainError(f"{transcript!r} may be any of {_names(named)}; give the whole name")
     if setting is not None:
         labelled = [row for row in named if row.label == setting]
         if not labelled:
@@ -107,6 +110,13 @@ def _chosen(rows: "list[Row]", transcript: str, setting: str | None) -> "Row":
             f"no setting was scored on {named[0].transcript}; name one with --setting"
         )
     return max(scored, key=lambda row: (row.lost + row.undeclared, row.label))
+
+
+def _names(rows: "Sequence[Row]") -> str:
+    """List transcripts, by their files where one name is that of several."""
+    found = {row.transcript_digest: row for row in rows}.values()
+    times = Counter(row.transcript for row in found)
+    return ", ".join(row.transcript if times[row.transcript] == 1 else row.source for row in found)
 
 
 def _loaded(row: "Row") -> "Transcript":
