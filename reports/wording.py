@@ -35,7 +35,8 @@ def percent(value: float | None, digits: int = 1) -> str:
 def points(value: float | None) -> str:
     """Write a difference of fractions in percentage points, with its sign."""
     text = percent(value)
-    return f"+{text}" if value is not None and text[0] not in f"-0{MISSING}" else text
+    is_shown_positive = value is not None and value > 0 and text.strip("0.")
+    return f"+{text}" if is_shown_positive else text
 
 
 def kilo(value: float | None) -> str:

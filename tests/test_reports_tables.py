@@ -8,6 +8,7 @@ from rich.console import Console
 
 from reports.frames import Run, load
 from reports.tables import markdown, terminal
+from reports.wording import points
 from tests.reports_cases import HOSTILE, failed, hostile_rows, row, small_rows, write_run
 
 GOLDEN = Path(__file__).parent / "golden" / "report_small.md"
@@ -280,3 +281,11 @@ def test_self_checks_are_a_line_and_one_more_for_each_that_is_not_met(tmp_path):
     )
     assert "**NO**, at least 50.0 %" in markdown(broken)
     assert "- recorded: identity saves nothing: **yes**, at most 0.000 %" in markdown(broken)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.001, "+0.1"), (0.0004, "0.0"), (-0.0001, "0.0"), (-0.001, "-0.1"), (0.05, "+5.0")],
+)
+def test_a_difference_has_its_sign_unless_it_is_written_as_nothing(value, text):
+    assert points(value) == text
