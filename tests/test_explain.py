@@ -160,7 +160,9 @@ def test_the_command_explains_a_cell_of_a_run(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
 
     assert ended(monkeypatch, "explain", out, "chat_1.json", "--html", tmp_path / "e.html") == 2
-    assert "no transcript 'chat_1.json' in the run; it has conversation" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "no transcript 'chat_1.json' in the run; it has " in said
+    assert str(data / "chat_1.json") in said  # both are named "conversation"
     assert ended(monkeypatch, "explain", out, "conversation") == 2
     assert "may be any of" in capsys.readouterr().err
     source = data / "chat_1.json"
