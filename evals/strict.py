@@ -74,6 +74,8 @@ def conversations_of(path: Path) -> Iterator[Conversation]:
 
 def _raw_conversations(path: Path) -> Iterator[Conversation]:
     """Yield message lists of a JSON document, or of JSON lines; nothing if the file is neither."""
+    if not path.is_file():
+        return  # a pipe would be waited for without end
     try:
         text = path.read_text(_ENCODING)
     except (OSError, ValueError):

@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 from hypothesis import given
@@ -6,9 +7,11 @@ from typer.testing import CliRunner
 
 from compaction.contract.generators import conversations
 from compaction.contract.linter import RULES, lint
+from compaction.errors import TranscriptError
 from compaction.messages import Message, messages_to_openai
 from compaction.pairing import pair
 from evals.cli import app
+from evals.strict import conversations_of
 
 
 def call(key, arguments="{}", name="read"):
@@ -222,6 +225,15 @@ def test_strict_prints_json(tmp_path):
             "explanation": "there is no call 'a'",
         }
     ]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_strict_waits_for_no_pipe(tmp_path):
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+
+    with pytest.raises(TranscriptError, match="a pipe or a device"):
+        list(conversations_of(pipe))
 
 
 def test_strict_says_what_is_no_conversation(tmp_path):
