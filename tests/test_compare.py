@@ -290,6 +290,13 @@ def test_the_command_gates(tmp_path, monkeypatch, capsys):
     assert "failed: reach<-0.02: Reach of new" in capsys.readouterr().err
     assert ended("compare", *sides, "--fail-on", "reach<-0.5") == 0
     assert ended("compare", *sides, "--fail-on", "rech<-0.5") == 2
+    capsys.readouterr()
+    comment = tmp_path / "comment.md"
+    unknown = ("--fail-on", "facts_kept_fraction<0", "--md", comment)
+    assert ended("compare", *sides, *unknown) == 1
+    said = "cannot be judged on these transcripts: facts_kept_fraction<0"
+    assert f"failed: {said}" in capsys.readouterr().err
+    assert "**Compaction gate: failed**" in comment.read_text("utf-8")
     assert ended("compare", path, tmp_path / "nowhere") == 2
     assert "is not a run folder" in capsys.readouterr().err
 

@@ -44,7 +44,8 @@ def compare(
 ) -> None:
     """Compare two settings or two runs, transcript by transcript.
 
-    Exits with 1 if a --fail-on holds, or B failed or broke a rule where A did not.
+    Exits with 1 if a --fail-on holds or cannot be judged on these transcripts, or B failed or broke
+    a rule where A did not.
 
     Example: compaction-evals compare base-run new-run --fail-on 'reach<-0.02'
     """
@@ -57,6 +58,9 @@ def compare(
     wanted = conditions(fail_on or ())
     found = _compared(baseline, candidate, _margins(margin or []))
     failed = [*met(wanted, found)]
+    failed += [
+        f"cannot be judged on these transcripts: {text}" for text in unmeasured(wanted, found)
+    ]
     for each in found:
         failed += [f"failed in the candidate only: {name}" for name in each.new_failures]
         failed += [f"broke a rule that the baseline kept: {name}" for name in each.new_violations]
@@ -69,9 +73,6 @@ def compare(
         console = Console()
         console.print(compare_text.terminal(found, width=console.width))
     errors = Console(stderr=True)
-    for text in unmeasured(wanted, found):
-        line = f"cannot be judged on these transcripts: --fail-on {text}"
-        errors.print(line, markup=False, highlight=False, soft_wrap=True)
     for text in failed:
         errors.print(f"failed: {text}", markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(EXIT_FAILED if failed else 0)
