@@ -1,4 +1,4 @@
-"""Build `evals/common_names.txt.gz`, the names that are too common to be references.
+"""Build `evals/extraction/common_names.txt.gz`, the names that are too common to be references.
 
     python .ci/build_common_names.py [--pypi pypi.tsv] [--npm npm.tsv]
 
@@ -15,9 +15,10 @@ What goes in, and nothing else:
   summary` and `name, version, downloads, summary`). Names only; without the options the
   packages that the present list already has are kept (they stand under the line `# packages`).
 
-Only what `evals.references` could extract is kept: snake_case, camelCase, dotted names, names
-with a slash, file names, and plain words (they are the parts of a dotted name). After a change
-raise `COMMON_NAMES_VERSION` in `evals/common_names.py`: stored needs depend on the list.
+Only what `evals.extraction.references` could extract is kept: snake_case, camelCase, dotted names,
+names with a slash, file names, and plain words (they are the parts of a dotted name). After a
+change raise `COMMON_NAMES_VERSION` in `evals/extraction/common_names.py`: stored needs depend on
+the list.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What a vcrpy cassette holds, as values, whatever its layout.
 
-Recording and replaying is in `evals.recorder`, what a conversation means in `evals.importers`.
+Recording and replaying is in `evals.recording.recorder`, what a conversation means in
+`evals.importers`.
 """
 
 import datetime
@@ -11,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evals import cassette_layout
-from evals.cassette_files import CassetteError, read_cassette
-from evals.cassette_layout import VALUE_KEY, JsonValue, dumps
+from evals.recording import cassette_layout
+from evals.recording.cassette_files import CassetteError, read_cassette
+from evals.recording.cassette_layout import VALUE_KEY, JsonValue, dumps
 
 MAX_DECODED_BYTES = 256_000_000
 

@@ -16,19 +16,19 @@ from compaction.extractive import ExtractiveModel
 from compaction.llm import ChatModel, OpenAIChat
 from compaction.messages import Json
 from compaction.strategy import Strategy
-from evals.answers import RecordedChat, UnrecordedError
+from evals.extraction.references import EXTRACTOR_VERSION
 from evals.facts import find_facts
-from evals.grading import GRADER_VERSION
-from evals.matching import MATCHER_VERSION
+from evals.fidelity.placebo import PlaceboChoice
+from evals.matcher.matching import MATCHER_VERSION
 from evals.metrics import METRICS_VERSION
+from evals.money.price_choice import PriceChoice, Priced
+from evals.money.pricing import price_transcript
 from evals.needs import find_needs
-from evals.placebo import PlaceboChoice
 from evals.prepare import Prepared, prepare
-from evals.price_choice import PriceChoice, Priced
-from evals.pricing import price_transcript
-from evals.readers import actor_of, reader_of
-from evals.recordings import ACTIONS, PROBES, SUMMARIES, Recordings
-from evals.references import EXTRACTOR_VERSION
+from evals.probing.answers import RecordedChat, UnrecordedError
+from evals.probing.grading import GRADER_VERSION
+from evals.probing.readers import actor_of, reader_of
+from evals.probing.recordings import ACTIONS, PROBES, SUMMARIES, Recordings
 from evals.results import ROW_VERSION, Place, Row, RunFolder, Status, cell_id_of
 from evals.runs import Run
 from evals.scorers import Material

@@ -14,7 +14,7 @@ from compaction.llm import Steps, Usage
 from compaction.messages import INSTRUCTION_ROLES
 from compaction.pairing import Pairing, safe_cut_after
 from compaction.strategy import CompactionEvent, Compactor, Context, Promises, Request
-from evals.references import extract_references
+from evals.extraction.references import extract_references
 
 CONTROLS: Final[Mapping[str, str]] = {
     "identity": "evals.controls:Identity",

@@ -6,9 +6,9 @@ from typing import Final, NamedTuple, overload
 
 from compaction.history import Entries, Entry
 from compaction.llm import Usage
+from evals.money.prices import PriceVector
+from evals.money.prompt_cache import PromptCache, Scale, Sent, Split, cached_length, split_of
 from evals.prepare import Prepared, PreparedRequest, PreparedSegment
-from evals.prices import PriceVector
-from evals.prompt_cache import PromptCache, Scale, Sent, Split, cached_length, split_of
 
 PER: Final = 1_000_000
 """Tokens that a rate is for."""

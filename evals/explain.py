@@ -13,14 +13,14 @@ from compaction.errors import TranscriptError
 from compaction.history import Entries, History
 from compaction.llm import ChatModel
 from compaction.strategy import CompactionEvent, Strategy
-from evals.fates import Fate
+from evals.extraction.message_text import held_text
+from evals.extraction.references import lines_with
+from evals.fidelity.fates import Fate
+from evals.fidelity.need_status import REACHED, NeedScorer, Status
+from evals.fidelity.need_values import Need
 from evals.foreign import ForeignStrategy
-from evals.message_text import held_text
-from evals.need_status import REACHED, NeedScorer, Status
-from evals.need_values import Need
 from evals.needs import NeedSet
 from evals.prepare import Prepared
-from evals.references import lines_with
 from evals.replay import Step, replay
 
 EXPLAIN_SECONDS: Final = 600.0

@@ -1,7 +1,7 @@
 """Annotated key facts: whether each is still stated, in the right sense, when it is needed.
 
-Matching is `evals.matching`. Here: which facts can be judged at all, when, and in which zone (was
-the message that states it removed, or does it still stand whole?).
+Matching is `evals.matcher.matching`. Here: which facts can be judged at all, when, and in which
+zone (was the message that states it removed, or does it still stand whole?).
 """
 
 from collections import Counter, defaultdict
@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 from compaction.history import Entry
 from compaction.messages import Message
-from evals.annotations import Annotations, Fact, Unverifiable
-from evals.fact_index import FactIndex
-from evals.fates import FateTracker
-from evals.matching import Sighting, Verdict, combine
-from evals.message_text import held_text
+from evals.extraction.message_text import held_text
+from evals.fidelity.annotations import Annotations, Fact, Unverifiable
+from evals.fidelity.fates import FateTracker
+from evals.matcher.fact_index import FactIndex
+from evals.matcher.matching import Sighting, Verdict, combine
 from evals.prepare import Prepared, PreparedSegment
 from evals.replay import Step
 

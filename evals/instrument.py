@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 from compaction.extractive import ExtractiveModel
 from compaction.model_calls import ModelReply
 from evals.facts import find_facts, verdict_on
-from evals.grading import fault_of
 from evals.needs import find_needs
 from evals.prepare import prepare
+from evals.probing.grading import fault_of
 from evals.scorers import Material
 from evals.scoring import score
 from evals.settings import Setting, bind

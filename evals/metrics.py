@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from evals.cost_metrics import COST_METRICS
-from evals.oracle_metrics import ORACLE_METRICS
-from evals.probe_metrics import PROBE_METRICS
+from evals.fidelity.oracle_metrics import ORACLE_METRICS
+from evals.fidelity.survival_metrics import SURVIVAL_METRICS
+from evals.money.cost_metrics import COST_METRICS
+from evals.probing.probe_metrics import PROBE_METRICS
 from evals.results import Metric
-from evals.survival_metrics import SURVIVAL_METRICS
 
 METRICS_VERSION: Final = "5"
 """Part of every cell id: raise it when a definition changes, and old rows are run again."""

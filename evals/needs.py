@@ -1,25 +1,25 @@
 """Needs: what the recorded assistant used that an earlier tool result or user message had brought.
 
 Extraction only; it is done once per transcript and shared by every setting. Where references stand
-is `evals.need_places`; what became of a need under a strategy is `evals.need_status`. The README
-says how to read them.
+is `evals.fidelity.need_places`; what became of a need under a strategy is
+`evals.fidelity.need_status`. The README says how to read them.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compaction.messages import INSTRUCTION_ROLES, canonical_json
-from evals.message_text import held_text, output_texts
-from evals.need_places import Memory, SegmentPlaces
-from evals.need_values import LONG_GAP_REQUESTS as LONG_GAP_REQUESTS
-from evals.need_values import MAX_EARLIER_BLOCKS as MAX_EARLIER_BLOCKS
-from evals.need_values import MAX_NEEDS_PER_REQUEST as MAX_NEEDS_PER_REQUEST
-from evals.need_values import Need as Need
-from evals.need_values import NeedKind as NeedKind
-from evals.placebo import Placebo
+from evals.extraction.message_text import held_text, output_texts
+from evals.extraction.reference_index import ReferenceIndex
+from evals.extraction.references import Reference, extract_references
+from evals.fidelity.need_places import Memory, SegmentPlaces
+from evals.fidelity.need_values import LONG_GAP_REQUESTS as LONG_GAP_REQUESTS
+from evals.fidelity.need_values import MAX_EARLIER_BLOCKS as MAX_EARLIER_BLOCKS
+from evals.fidelity.need_values import MAX_NEEDS_PER_REQUEST as MAX_NEEDS_PER_REQUEST
+from evals.fidelity.need_values import Need as Need
+from evals.fidelity.need_values import NeedKind as NeedKind
+from evals.fidelity.placebo import Placebo
 from evals.prepare import Prepared, PreparedSegment
-from evals.reference_index import ReferenceIndex
-from evals.references import Reference, extract_references
 
 
 @dataclass(frozen=True)

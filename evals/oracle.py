@@ -2,7 +2,7 @@
 
 A mixed-integer program (`reference/methods.md` 4.4, O3 and O4) solved by HiGHS through
 `scipy.optimize.milp`: exact on small transcripts, on long ones its linear relaxation, which is
-never below the optimum. What is chosen among is `evals.oracle_problem`.
+never below the optimum. What is chosen among is `evals.fidelity.oracle_problem`.
 """
 
 from collections import defaultdict
@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from evals.oracle_problem import Selection
+from evals.fidelity.oracle_problem import Selection
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult

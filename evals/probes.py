@@ -1,7 +1,7 @@
 """Questions about a conversation, asked of a model over a view of it.
 
 One question per prompt: several at once change what is remembered. The reader is told to answer
-UNKNOWN where the text does not say. Grading is in `evals.grading`.
+UNKNOWN where the text does not say. Grading is in `evals.probing.grading`.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from compaction.llm import ModelCall
 from compaction.messages import Json, Message, Messages
 from compaction.model_wire import FIRST_SEED
 from compaction.prompts import render_conversation
-from evals.annotations import Annotations
-from evals.boundaries import Boundary
+from evals.fidelity.annotations import Annotations
 from evals.prepare import Prepared
+from evals.probing.boundaries import Boundary
 
 PROBE_PURPOSE: Final = "probe answer"
 UNKNOWN: Final = "UNKNOWN"

@@ -13,11 +13,11 @@ from compaction.contract.invariants import RULES
 from compaction.errors import StrategyError, TranscriptError, one_line
 from compaction.messages import Json, canonical_json
 from evals import instrument
+from evals.fidelity.placebo import PlaceboChoice
 from evals.loading import LoadReport, Location, bundled_files, survey
 from evals.metrics import METRICS, METRICS_VERSION
-from evals.placebo import PlaceboChoice
-from evals.price_choice import choose_prices
-from evals.pricing import prices_used
+from evals.money.price_choice import choose_prices
+from evals.money.pricing import prices_used
 from evals.results import Row, RunFolder, corpus_digest
 from evals.run_verdict import say_refused
 from evals.run_verdict import verdict as verdict

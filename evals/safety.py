@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from compaction.contract.invariants import Checker, Violation
 from compaction.messages import INSTRUCTION_ROLES, Json
-from evals.fates import FateTracker
+from evals.fidelity.fates import FateTracker
 from evals.replay import Step
 from evals.scorers import Cell
 

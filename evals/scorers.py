@@ -10,17 +10,17 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from compaction.strategy import Strategy
-from evals.action_score import Actor
+from evals.extraction.statements import Statements
 from evals.facts import FactSet
-from evals.fates import FateTracker
+from evals.fidelity.fates import FateTracker
+from evals.fidelity.oracle_curve import Oracle
 from evals.foreign import ForeignStrategy
+from evals.money.pricing import Pricing
 from evals.needs import NeedSet
-from evals.oracle_curve import Oracle
 from evals.prepare import Prepared
-from evals.pricing import Pricing
-from evals.probe_score import Reader
+from evals.probing.action_score import Actor
+from evals.probing.probe_score import Reader
 from evals.replay import Step
-from evals.statements import Statements
 
 
 @dataclass(frozen=True)

@@ -10,22 +10,22 @@ from typing import Any
 from compaction.llm import ChatModel
 from compaction.messages import Json
 from compaction.strategy import Strategy
-from evals.action_score import ActionScorer
-from evals.cost_score import CostScorer
 from evals.facts import FactScorer
-from evals.fates import FATE_CODES, FateTracker
+from evals.fidelity.fates import FATE_CODES, FateTracker
+from evals.fidelity.need_status import NeedScorer
+from evals.fidelity.oracle_control import told
+from evals.fidelity.oracle_scorer import OracleScorer
+from evals.fidelity.survival import SurvivalScorer
+from evals.fidelity.written import WrittenScorer
 from evals.foreign import ForeignStrategy
-from evals.need_status import NeedScorer
-from evals.oracle_control import told
-from evals.oracle_scorer import OracleScorer
-from evals.probe_score import ProbeScorer
+from evals.money.cost_score import CostScorer
+from evals.probing.action_score import ActionScorer
+from evals.probing.probe_score import ProbeScorer
 from evals.replay import replay
 from evals.runs import Run, keyed
 from evals.safety import SafetyScorer
 from evals.scorers import Cell, Material, Scorer
 from evals.sizes import SizeScorer
-from evals.survival import SurvivalScorer
-from evals.written import WrittenScorer
 
 
 @dataclass(frozen=True)

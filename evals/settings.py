@@ -15,11 +15,11 @@ from typing import Any, Final
 from compaction.errors import StrategyError
 from compaction.registry import STRATEGIES, load_strategy_class, make_strategy, parameter_types
 from compaction.strategy import Strategy, parameters_of
-from evals.boundaries import BOUNDARY, ONCE
 from evals.controls import CONTROLS
+from evals.fidelity.oracle_control import USES_THE_FUTURE
 from evals.foreign import ForeignStrategy, is_foreign, load_foreign
-from evals.oracle_control import USES_THE_FUTURE
 from evals.prepare import Prepared
+from evals.probing.boundaries import BOUNDARY, ONCE
 
 KNOWN: Final[Mapping[str, str]] = {**STRATEGIES, **CONTROLS, **USES_THE_FUTURE, **ONCE}
 """Every short name; whatever has a colon is somebody's own code."""

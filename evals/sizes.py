@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from compaction.messages import Json
 from compaction.strategy import CompactionEvent
-from evals.fates import FateTracker
+from evals.fidelity.fates import FateTracker
 from evals.prepare import Prepared
 from evals.replay import Step
 from evals.results import ENGAGED_FRACTION

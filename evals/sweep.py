@@ -18,7 +18,7 @@ from evals.cells import Cell, Shared
 from evals.cells import ModelChoice as ModelChoice
 from evals.cells import Plan as Plan
 from evals.loading import Location, load
-from evals.recordings import NO_MODEL, recordings_of
+from evals.probing.recordings import NO_MODEL, recordings_of
 from evals.results import Place, Row, RunFolder
 from evals.workers import live_with_parent
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evals.agreement import kappa
-from evals.replicates import components
+from evals.probing.agreement import kappa
+from evals.probing.replicates import components
 from reports.frames import Run
 from reports.intervals import Estimate, estimate
 from reports.validity import Validity, validity

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Final
 
-from evals.agreement import Correlation, rank_correlation
+from evals.probing.agreement import Correlation, rank_correlation
 from evals.stats import Clustered, Interval, bootstrap_interval, clustered, t_interval
 from reports.frames import Run
 from reports.wording import MISSING, clean, listed, percent, plural, points

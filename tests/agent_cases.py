@@ -13,7 +13,7 @@ from compaction.agent_tools import Tool
 from compaction.llm import OpenAIChat
 from compaction.store import FolderStore
 from compaction.systems.three_layer import ThreeLayer
-from evals.scripted_endpoint import Reply
+from evals.recording.scripted_endpoint import Reply
 
 SUMMARY = "## Current goal and remaining work\nRead the four files, then report."
 STRATEGY = ThreeLayer(

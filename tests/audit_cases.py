@@ -12,10 +12,10 @@ from pathlib import Path
 
 from compaction.extractive import ExtractiveModel
 from compaction.messages import Message, ToolCall
-from evals.audit import AuditPlan, audit_session
-from evals.audit_contestants import default_contestants
+from evals.audit.contestants import default_contestants
+from evals.audit.sessions import AuditPlan, audit_session
 from evals.loading import load_file
-from evals.price_choice import PriceChoice
+from evals.money.price_choice import PriceChoice
 from evals.settings import Setting
 from evals.transcripts import RecordedCompaction, Segment, Transcript, requests_at
 from tests.import_cases import write_lines

@@ -2,9 +2,9 @@
 
 from compaction.history import Entry, Origin, whole
 from compaction.messages import Message, ToolCall
-from evals.caching import CachingRule, rule_named
-from evals.prices import PriceVector, Rates
-from evals.prompt_cache import PromptCache, Scale, Sent
+from evals.money.caching import CachingRule, rule_named
+from evals.money.prices import PriceVector, Rates
+from evals.money.prompt_cache import PromptCache, Scale, Sent
 
 NO_PREFIX = Scale(0.0, 1.0)
 """Every token stands in a message."""

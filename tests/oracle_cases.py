@@ -4,7 +4,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from evals.oracle_problem import Demand, Item, Selection
+from evals.fidelity.oracle_problem import Demand, Item, Selection
 
 
 def selection(items, demands, n_requests):

@@ -8,9 +8,9 @@ from compaction.messages import messages_from_openai
 from evals.cassettes import load_cassette
 from evals.loading import load_file
 from evals.prepare import Prepared, prepare
-from evals.recorder import recorder
-from evals.scripted_answers import Reply
-from evals.scripted_endpoint import serve_script
+from evals.recording.recorder import recorder
+from evals.recording.scripted_answers import Reply
+from evals.recording.scripted_endpoint import serve_script
 
 MODEL = "small-model"
 SYSTEM = {"role": "system", "content": "You work on a relay."}

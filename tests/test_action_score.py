@@ -6,10 +6,10 @@ from types import SimpleNamespace
 from compaction.history import History, View
 from compaction.llm import ModelReply
 from compaction.messages import messages_from_openai
-from evals.action_score import ActionScorer, Actor
-from evals.boundaries import boundary_of
-from evals.next_action import SECOND_SEED, action_call, sampled_requests
 from evals.prepare import prepare
+from evals.probing.action_score import ActionScorer, Actor
+from evals.probing.boundaries import boundary_of
+from evals.probing.next_action import SECOND_SEED, action_call, sampled_requests
 from evals.transcripts import Transcript, single_segment
 from tests.probe_cases import TOOL, conversation
 

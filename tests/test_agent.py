@@ -28,7 +28,7 @@ from compaction.strategy import Promises
 from compaction.systems.three_layer import ThreeLayer
 from compaction.tiers.clear_tool_results import ClearToolResults
 from compaction.tokens import CharCounter
-from evals.scripted_endpoint import Fault, Reply, serve_script
+from evals.recording.scripted_endpoint import Fault, Reply, serve_script
 from tests.agent_cases import STRATEGY, SUMMARY, is_summary_request, make_agent, tool, wants
 
 READ = [wants(("read_file", {"path": f"f{index}.py"})) for index in range(4)]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evals.agreement import kappa, rank_correlation
+from evals.probing.agreement import kappa, rank_correlation
 from evals.stats import MIN_CLUSTERS, StatisticsError
 
 PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=3, max_size=40)

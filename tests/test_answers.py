@@ -12,7 +12,8 @@ from compaction.errors import ModelError
 from compaction.llm import ModelCall, OpenAIChat
 from compaction.messages import Message
 from compaction.model_wire import request_body
-from evals.answers import (
+from evals.cassettes import load_cassette
+from evals.probing.answers import (
     SECONDS_FILE,
     Endpoint,
     RecordedChat,
@@ -21,10 +22,9 @@ from evals.answers import (
     model_folder,
     request_digest,
 )
-from evals.cassettes import load_cassette
-from evals.failed_calls import FAILURES_FILE
-from evals.scripted_answers import Fault, Reply
-from evals.scripted_endpoint import serve_script
+from evals.probing.failed_calls import FAILURES_FILE
+from evals.recording.scripted_answers import Fault, Reply
+from evals.recording.scripted_endpoint import serve_script
 
 ENDPOINT = Endpoint("m")
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from compaction.messages import Message, ToolCall, canonical_json
-from evals.artifacts import failed_calls, states_of, survival_of
+from evals.fidelity.artifacts import failed_calls, states_of, survival_of
 
 
 def call(name, call_id="c1", **arguments):

@@ -8,9 +8,9 @@ from hypothesis import strategies as generators
 
 from compaction.llm import Usage
 from compaction.messages import Message
-from evals.audit import audit_session
-from evals.audit_contestants import default_contestants
-from evals.audit_values import NeedCounts
+from evals.audit.contestants import default_contestants
+from evals.audit.sessions import audit_session
+from evals.audit.values import NeedCounts
 from evals.settings import Setting
 from evals.synthetic import generate
 from evals.transcripts import RecordedCompaction, Transcript

@@ -131,9 +131,9 @@ def test_a_place_that_cannot_be_written_is_one_line(command, tmp_path):
 
 
 def test_what_was_done_before_a_stop_is_told(command, sessions, monkeypatch):
-    import evals.auditing
+    import evals.audit.command
 
-    audited = evals.auditing.audit_session
+    audited = evals.audit.command.audit_session
     done = []
 
     def stopped(transcript, plan):
@@ -142,7 +142,7 @@ def test_what_was_done_before_a_stop_is_told(command, sessions, monkeypatch):
         done.append(transcript)
         return audited(transcript, plan)
 
-    monkeypatch.setattr(evals.auditing, "audit_session", stopped)
+    monkeypatch.setattr(evals.audit.command, "audit_session", stopped)
     code, text, errors = command(sessions)
 
     assert (code, errors) == (130, "stopped after 2 of 4 sessions\n")
@@ -151,13 +151,13 @@ def test_what_was_done_before_a_stop_is_told(command, sessions, monkeypatch):
 
 @pytest.mark.slow
 def test_more_processes_say_the_same(command, tmp_path, monkeypatch):
-    import evals.auditing
+    import evals.audit.command
 
     for number in range(12):
         (tmp_path / str(number)).mkdir()
         claude_code(tmp_path / str(number))
     (tmp_path / "11" / "damaged.jsonl").write_text('{"type": "user", "message": ')
-    monkeypatch.setattr(evals.auditing, "MIN_SESSIONS_OF_A_WORKER", 3)
+    monkeypatch.setattr(evals.audit.command, "MIN_SESSIONS_OF_A_WORKER", 3)
 
     alone, shared = (command(tmp_path, "--json", "--jobs", jobs) for jobs in (1, 3))
 

@@ -6,7 +6,7 @@ from compaction.extractive import ExtractiveModel
 from compaction.registry import STRATEGIES
 from compaction.strategy import Request
 from compaction.systems.my_pi_agent import estimate_tokens
-from evals.audit_contestants import Place, placed
+from evals.audit.contestants import Place, placed
 from evals.prepare import prepare
 from evals.settings import Setting
 from evals.transcripts import Transcript

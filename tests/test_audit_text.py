@@ -3,11 +3,11 @@
 import re
 from dataclasses import replace
 
-from evals.audit import audit_session
-from evals.audit_findings import findings_of
-from evals.audit_rendering import as_markdown, as_text
-from evals.audit_text import Grid, Section, sections_of
-from evals.audit_values import Audit, Clearing, NeedCounts
+from evals.audit.findings import findings_of
+from evals.audit.rendering import as_markdown, as_text
+from evals.audit.sessions import audit_session
+from evals.audit.text import Grid, Section, sections_of
+from evals.audit.values import Audit, Clearing, NeedCounts
 from evals.settings import Setting
 from evals.synthetic import generate
 from evals.transcripts import Transcript

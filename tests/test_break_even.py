@@ -6,7 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from evals.break_even import (
+from evals.cost import charge
+from evals.money.break_even import (
     Repayment,
     absorbed_requests,
     break_even_requests,
@@ -14,8 +15,7 @@ from evals.break_even import (
     repaid_fraction,
     typical_break_even,
 )
-from evals.cost import charge
-from evals.price_list import list_price
+from evals.money.price_list import list_price
 from tests.cost_cases import cache, prices, send, system, user
 
 TODAY = "2026-11-30"

@@ -21,10 +21,10 @@ from evals.datasets_folder import bundled_datasets
 from evals.facts import find_facts
 from evals.loading import load_file
 from evals.prepare import prepare
-from evals.recorder import recorder
-from evals.recording import RecordRequest, record
-from evals.scenarios import load_scenario
-from evals.secret_shapes import redact_secrets
+from evals.recording.recorder import recorder
+from evals.recording.scenario_recording import RecordRequest, record
+from evals.recording.scenarios import load_scenario
+from evals.recording.secret_shapes import redact_secrets
 
 ROOT = Path(__file__).resolve().parents[1]
 DATASETS = ROOT / "datasets"

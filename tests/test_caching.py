@@ -2,7 +2,7 @@
 
 import pytest
 
-from evals.caching import RULES, rule_for, rule_named
+from evals.money.caching import RULES, rule_for, rule_named
 
 ANTHROPIC = "https://platform.claude.com/docs/en/build-with-claude/prompt-caching"
 OPENAI = "https://developers.openai.com/api/docs/guides/prompt-caching"

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.cassette_misses import MAX_LINES, explain_miss
+from evals.recording.cassette_misses import MAX_LINES, explain_miss
 
 
 def body(*messages, **more):

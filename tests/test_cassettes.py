@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.errors import TranscriptError
-from evals.cassette_files import CassetteError, dump_yaml
-from evals.cassette_layout import GrowingLayout, deserialize, dumps, serialize
 from evals.cassettes import load_cassette
-from evals.recorder import recorder
+from evals.recording.cassette_files import CassetteError, dump_yaml
+from evals.recording.cassette_layout import GrowingLayout, deserialize, dumps, serialize
+from evals.recording.recorder import recorder
 
 URI = "https://api.example/v1/chat/completions"
 ANSWER = {"choices": [{"message": {"role": "assistant", "content": "Grüße"}}]}

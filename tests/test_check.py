@@ -20,7 +20,7 @@ from compaction.errors import StrategyError
 from compaction.messages import Message, ToolCall
 from compaction.registry import PRESETS, TIERS
 from evals.cli import main
-from evals.oracle_control import USES_THE_FUTURE
+from evals.fidelity.oracle_control import USES_THE_FUTURE
 from evals.settings import KNOWN
 
 CODE = '''

@@ -11,8 +11,8 @@ from compaction.pairing import groups, pair
 from compaction.strategy import Context, Request
 from compaction.tokens import CharCounter
 from evals.controls import CONTROLS, DropAll, Identity, RandomDrop, Salad, Truncate
+from evals.extraction.references import extract_references
 from evals.prepare import prepare
-from evals.references import extract_references
 from evals.replay import replay
 from evals.synthetic import generate
 

@@ -7,12 +7,12 @@ import pytest
 from compaction.llm import ModelCall, ModelReply, Usage
 from compaction.messages import Message
 from compaction.tokens import TiktokenCounter
-from evals.caching import rule_named
 from evals.cost import Bill, charge, retrieval_usd, uncompacted_bill, usage_charge
-from evals.own_calls import SHORT_CHARS, CallSize, call_size, call_usd
+from evals.money.caching import rule_named
+from evals.money.own_calls import SHORT_CHARS, CallSize, call_size, call_usd
+from evals.money.prices import Rates, Tier
+from evals.money.prompt_cache import Split
 from evals.prepare import prepare
-from evals.prices import Rates, Tier
-from evals.prompt_cache import Split
 from evals.transcripts import RecordedRequest, Segment, Transcript
 from tests.cost_cases import prices
 from tests.needs_cases import prepared, says, user

@@ -9,12 +9,12 @@ from compaction.extractive import ExtractiveModel
 from compaction.history import View, generated
 from compaction.llm import ModelCall, ModelReply, ScriptedChat, Usage
 from compaction.strategy import CallRecord, CompactionEvent, Promises
-from evals.caching import rule_named
 from evals.facts import find_facts
+from evals.money.caching import rule_named
+from evals.money.price_choice import PriceChoice, Priced
+from evals.money.pricing import price_transcript, prices_used
 from evals.needs import find_needs
 from evals.prepare import prepare
-from evals.price_choice import PriceChoice, Priced
-from evals.pricing import price_transcript, prices_used
 from evals.results import Row, RunFolder
 from evals.scorers import Material
 from evals.scoring import score

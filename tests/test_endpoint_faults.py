@@ -13,10 +13,10 @@ import pytest
 from compaction.errors import CompactionError
 from evals.cells import Plan
 from evals.loading import survey
-from evals.probing import ProbeRequest, record
+from evals.probing.ask import ProbeRequest, record
+from evals.recording.scripted_answers import Fault, Reply
+from evals.recording.scripted_endpoint import serve_script
 from evals.results import RunFolder
-from evals.scripted_answers import Fault, Reply
-from evals.scripted_endpoint import serve_script
 from evals.settings import Setting
 from evals.sweep import run_plan
 from tests.probe_cases import MODEL, reader_that_reads, write_dataset

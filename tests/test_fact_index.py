@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from evals.fact_index import FactIndex
+from evals.extraction.message_text import held_text
 from evals.facts import find_facts
 from evals.loading import load_bundled
-from evals.matching import compile_claim, index_text, judge_message
-from evals.message_text import held_text
+from evals.matcher.fact_index import FactIndex
+from evals.matcher.matching import compile_claim, index_text, judge_message
 from evals.prepare import prepare
 
 HERE = Path(__file__).parent

@@ -6,9 +6,9 @@ import pytest
 
 from compaction.history import Entry, History, Origin
 from compaction.messages import Message, messages_from_openai
-from evals.annotations import Fact
-from evals.claims import compile_claim
-from evals.fact_status import status_of
+from evals.fidelity.annotations import Fact
+from evals.matcher.claims import compile_claim
+from evals.probing.fact_status import status_of
 from tests.probe_cases import conversation
 
 MESSAGES = messages_from_openai(conversation())

@@ -3,10 +3,10 @@
 import pytest
 
 from compaction.history import View, generated
-from evals.annotated_answers import problem_of_answers
 from evals.facts import FactScorer, find_facts
-from evals.fates import FateTracker
+from evals.fidelity.fates import FateTracker
 from evals.prepare import prepare
+from evals.probing.annotated_answers import problem_of_answers
 from evals.replay import Step
 from evals.transcripts import Transcript
 from tests.needs_cases import in_segments, prepared, result, says, steps, user

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from compaction.history import Entry, History, Origin, View, generated
 from compaction.messages import Message
-from evals.fates import FATE_CODES, FateTracker
+from evals.fidelity.fates import FATE_CODES, FateTracker
 
 MESSAGES = tuple(Message("user", f"{n % 3}") for n in range(30))
 """Many equal ones, so that only origins tell them apart."""

@@ -3,7 +3,7 @@
 import pytest
 
 from compaction.messages import Message
-from evals.file_versions import FileVersions
+from evals.extraction.file_versions import FileVersions
 from tests.needs_cases import result, says, user
 
 

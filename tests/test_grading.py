@@ -4,7 +4,7 @@ import pytest
 
 from compaction.errors import ModelError
 from compaction.llm import ModelReply, ScriptedChat
-from evals.grading import Grade, fault_of, grade, judge, judge_call, verdict_of
+from evals.probing.grading import Grade, fault_of, grade, judge, judge_call, verdict_of
 
 
 @pytest.mark.parametrize(

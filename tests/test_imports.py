@@ -17,10 +17,10 @@ OWN = ("compaction", "evals", "reports")
 ALLOWED_PLACES = {
     "altair": ("reports.",),
     "filelock": ("evals.results",),
-    "genai_prices": ("evals.price_list",),
+    "genai_prices": ("evals.money.price_list",),
     "hypothesis": ("compaction.contract.generators", "compaction.contract.machine"),
     "jinja2": ("reports.",),
-    "numpy": ("evals.stats", "evals.oracle", "evals.agreement"),
+    "numpy": ("evals.stats", "evals.oracle", "evals.probing.agreement"),
     "openai": ("compaction.llm",),
     "pandas": ("reports.",),
     "pydantic": ("compaction.", "evals."),
@@ -41,9 +41,9 @@ ALLOWED_PLACES = {
     "scipy": ("evals.stats", "evals.oracle"),
     "tiktoken": ("compaction.vocabulary", "compaction.tokens"),
     "typer": ("evals.cli", "evals.commands."),
-    "vcr": ("evals.recorder",),
+    "vcr": ("evals.recording.recorder",),
     "vl_convert": ("reports.",),
-    "yaml": ("evals.cassette_files", "evals.scenarios"),
+    "yaml": ("evals.recording.cassette_files", "evals.recording.scenarios"),
 }
 """Package to the modules that may import it; a trailing dot stands for everything below."""
 
@@ -98,7 +98,12 @@ def points_up(found: Import) -> bool:
     if is_in(found.importer, "evals") and not is_in(found.importer, "evals.commands"):
         return is_in(found.imported, "reports")
     if is_in(found.importer, "reports"):
-        places = ("evals.results", "evals.stats", "evals.agreement", "evals.replicates")
+        places = (
+            "evals.results",
+            "evals.stats",
+            "evals.probing.agreement",
+            "evals.probing.replicates",
+        )
         allowed = found.imported == "evals" or any(is_in(found.imported, each) for each in places)
         return is_in(found.imported, "compaction") or (
             is_in(found.imported, "evals") and not allowed

@@ -6,7 +6,7 @@ import pytest
 
 from compaction.model_calls import ModelReply
 from evals import instrument
-from evals.grading import fault_of
+from evals.probing.grading import fault_of
 from evals.results import RunFolder
 from evals.synthetic import generate
 from reports.frames import load

@@ -5,8 +5,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from evals.cli import app
-from evals.scripted_answers import Fault
-from evals.scripted_endpoint import serve_script
+from evals.recording.scripted_answers import Fault
+from evals.recording.scripted_endpoint import serve_script
 from tests.probe_cases import MODEL, reader_that_reads, write_dataset
 
 KEY = "sk-proj-" + "Zx81" * 12

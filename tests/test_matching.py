@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.matching import (
+from evals.matcher.matching import (
     combine,
     compile_claim,
     holds_value,

@@ -10,9 +10,9 @@ from compaction.errors import ModelError
 from compaction.llm import ModelCall, OpenAIChat
 from compaction.messages import Message
 from compaction.model_wire_stream import joined
-from evals.answers import Endpoint, RecordedChat
-from evals.scripted_answers import Fault, Reply
-from evals.scripted_endpoint import serve_script
+from evals.probing.answers import Endpoint, RecordedChat
+from evals.recording.scripted_answers import Fault, Reply
+from evals.recording.scripted_endpoint import serve_script
 
 CALL_READ = {
     "id": "call_1",

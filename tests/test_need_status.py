@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from compaction.history import Entry, View, equal_prefix, generated
 from compaction.messages import Message
 from compaction.strategy import Promises
-from evals.need_status import NeedScorer
+from evals.fidelity.need_status import NeedScorer
 from evals.needs import find_needs
 from evals.prepare import prepare
 from evals.replay import Step

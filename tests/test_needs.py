@@ -5,16 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.messages import Message
-from evals.message_text import held_text
+from evals.extraction.message_text import held_text
+from evals.extraction.reference_index import ReferenceIndex
+from evals.extraction.references import extract_references
+from evals.fidelity.placebo import Placebo
 from evals.needs import (
     MAX_EARLIER_BLOCKS,
     MAX_NEEDS_PER_REQUEST,
     find_needs,
 )
-from evals.placebo import Placebo
 from evals.prepare import prepare
-from evals.reference_index import ReferenceIndex
-from evals.references import extract_references
 from evals.synthetic import generate, planted_in
 from tests.needs_cases import in_segments, prepared, result, says, steps, user
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from compaction.messages import messages_from_openai
-from evals.boundaries import boundary_of
-from evals.next_action import (
+from evals.probing.boundaries import boundary_of
+from evals.probing.next_action import (
     NO_TOOL,
     Action,
     action_call,

@@ -14,8 +14,8 @@ from compaction.systems.my_pi_agent_prompts import SUMMARIZATION_SYSTEM_PROMPT
 from compaction.systems.three_layer_prompts import COMPRESS_SYSTEM
 from compaction.systems.xun_prompts import SUMMARY_INSTRUCTION
 from compaction.tokens import CharCounter
-from evals.boundaries import boundary_of, boundary_tokens
-from evals.once import BARE_REQUEST, PROMPT_NAMES, ClearOnce, SummaryOnce
+from evals.probing.boundaries import boundary_of, boundary_tokens
+from evals.probing.once import BARE_REQUEST, PROMPT_NAMES, ClearOnce, SummaryOnce
 from evals.settings import PROMPTS
 from tests.probe_cases import conversation, prepared_dataset
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evals.fidelity.oracle_greedy import belady, better_greedy, density
+from evals.fidelity.oracle_problem import Selection
 from evals.oracle import MAX_EXACT_CHOICES, best_reach, best_reach_in_total
-from evals.oracle_greedy import belady, better_greedy, density
-from evals.oracle_problem import Selection
 from tests.oracle_cases import (
     best_by_trying,
     budgets_for,

@@ -8,8 +8,8 @@ from compaction.messages import Message
 from compaction.strategy import Context
 from compaction.tokens import TiktokenCounter
 from evals.facts import find_facts
+from evals.fidelity.oracle_control import OracleSelect, told
 from evals.needs import find_needs
-from evals.oracle_control import OracleSelect, told
 from evals.prepare import prepare
 from evals.replay import replay
 from evals.scorers import Material

@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from compaction.messages import Message
+from evals.fidelity.oracle_curve import CURVE_POINTS, Oracle, oracle_curve
 from evals.needs import find_needs
-from evals.oracle_curve import CURVE_POINTS, Oracle, oracle_curve
 from evals.prepare import prepare
 from evals.synthetic import generate
 from tests.needs_cases import prepared, result, says, steps, user

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evals.fidelity.oracle_greedy import belady, better_greedy, density
 from evals.oracle import best_reach
-from evals.oracle_greedy import belady, better_greedy, density
 from tests.oracle_cases import budgets_for, fits, selection, selections
 
 EQUAL = selection(

@@ -3,8 +3,8 @@
 import pytest
 
 from compaction.messages import Message
+from evals.fidelity.oracle_problem import instruction_indices, selection_of
 from evals.needs import find_needs
-from evals.oracle_problem import instruction_indices, selection_of
 from tests.needs_cases import in_segments, prepared, result, says, steps, user
 
 LOG = "/srv/billing/ledger_export.log"

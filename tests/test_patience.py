@@ -5,10 +5,10 @@ import pytest
 from compaction.errors import ModelError
 from compaction.llm import ModelCall, ModelReply, ScriptedChat
 from compaction.messages import Message
-from evals import patience
-from evals.patience import MAX_TRIES, EndpointError, PatientChat, Watch
-from evals.prices import Rates
-from evals.spending import LimitedChat, Tariff
+from evals.money.prices import Rates
+from evals.probing import patience
+from evals.probing.patience import MAX_TRIES, EndpointError, PatientChat, Watch
+from evals.probing.spending import LimitedChat, Tariff
 
 CALL = ModelCall((Message("user", "hello"),), max_output_tokens=10)
 

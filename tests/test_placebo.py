@@ -5,8 +5,7 @@ import json
 import pytest
 
 from compaction.messages import Message, messages_to_openai
-from evals.loading import load_file
-from evals.placebo import (
+from evals.fidelity.placebo import (
     MAX_FILES_READ,
     PLACEBO_CHARS,
     Placebo,
@@ -14,6 +13,7 @@ from evals.placebo import (
     library_name,
     library_text,
 )
+from evals.loading import load_file
 from evals.transcripts import Transcript, single_segment, to_native
 
 

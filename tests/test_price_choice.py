@@ -6,8 +6,8 @@ import pytest
 
 from compaction.llm import Usage
 from compaction.messages import Message
-from evals.price_choice import DEFAULT_MODEL, PriceChoice, choose_prices
-from evals.prices import PriceError
+from evals.money.price_choice import DEFAULT_MODEL, PriceChoice, choose_prices
+from evals.money.prices import PriceError
 from evals.transcripts import RecordedRequest, Segment, Transcript
 from tests.cost_cases import prices
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.caching import RULES
-from evals.price_files import read_price_file
-from evals.price_list import list_price
-from evals.prices import PriceError, PriceVector, Rates, Tier
+from evals.money.caching import RULES
+from evals.money.price_files import read_price_file
+from evals.money.price_list import list_price
+from evals.money.prices import PriceError, PriceVector, Rates, Tier
 
 SMALLEST = '{"model": "m", "usd_per_million_tokens": {"input": 2, "output": 8}}'
 amounts = st.floats(0, 1_000)
@@ -148,7 +148,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, write):
 
 
 def test_a_file_larger_than_any_price_list_is_refused(write, monkeypatch):
-    monkeypatch.setattr("evals.price_files.MAX_BYTES", 10)
+    monkeypatch.setattr("evals.money.price_files.MAX_BYTES", 10)
 
     with pytest.raises(PriceError, match="too large"):
         read_price_file(write(SMALLEST))

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from evals.commands.exit_codes import EXIT_USAGE
-from evals.price_list import list_price
-from evals.prices import PriceError
+from evals.money.price_list import list_price
+from evals.money.prices import PriceError
 from evals.results import RunFolder
 from evals.running import RunRequest, execute
 from tests.cost_cases import prices

@@ -2,9 +2,9 @@
 
 import pytest
 
-from evals.caching import rule_named
-from evals.price_list import list_price, spellings
-from evals.prices import PriceVector, Rates, Tier
+from evals.money.caching import rule_named
+from evals.money.price_list import list_price, spellings
+from evals.money.prices import PriceVector, Rates, Tier
 
 TODAY = "2026-11-30"
 

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 from compaction.errors import CompactionError
 from evals.cli import app
-from evals.scripted_answers import Fault
-from evals.scripted_endpoint import serve_script
+from evals.recording.scripted_answers import Fault
+from evals.recording.scripted_endpoint import serve_script
 from tests.probe_cases import MODEL, reader_that_reads, write_dataset
 
 PRICES = json.dumps({"model": MODEL, "usd_per_million_tokens": {"input": 1, "output": 1}})

@@ -8,21 +8,21 @@ import pytest
 from typer.testing import CliRunner
 
 from compaction.errors import ModelError
-from evals.answers import UnrecordedError
-from evals.boundaries import boundary_of
 from evals.cells import Plan
 from evals.cli import app
 from evals.loading import load_bundled, survey
-from evals.patience import MAX_FAILURES_IN_A_ROW, EndpointError
 from evals.prepare import prepare
 from evals.probes import probes_of
-from evals.probing import ProbeRequest, outlook, record
-from evals.recordings import ACTIONS, PROBES, SUMMARIES, recorded_models
+from evals.probing.answers import UnrecordedError
+from evals.probing.ask import ProbeRequest, outlook, record
+from evals.probing.boundaries import boundary_of
+from evals.probing.patience import MAX_FAILURES_IN_A_ROW, EndpointError
+from evals.probing.recordings import ACTIONS, PROBES, SUMMARIES, recorded_models
+from evals.probing.spending import BudgetError
+from evals.recording.scripted_answers import Fault, Reply
+from evals.recording.scripted_endpoint import serve_script
 from evals.results import RunFolder
-from evals.scripted_answers import Fault, Reply
-from evals.scripted_endpoint import serve_script
 from evals.settings import Setting
-from evals.spending import BudgetError
 from evals.sweep import run_plan
 from tests.probe_cases import MODEL, answers_in, reader_that_reads, write_dataset
 
@@ -195,8 +195,8 @@ def test_a_limit_stops_before_the_call_that_could_exceed_it(tmp_path, recorded):
     folder.mkdir()
     for name in ("cassette.json", "facts.json"):
         shutil.copy(recorded[0].with_name(name), folder / name)
-    from evals.caching import rule_for
-    from evals.prices import PriceVector, Rates
+    from evals.money.caching import rule_for
+    from evals.money.prices import PriceVector, Rates
 
     rule = rule_for("gpt-4o", has_read_price=True, keeps_an_hour=False)
     dear = PriceVector(MODEL, Rates(1_000_000.0, 0.0, 0.0, 0.0), rule)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.caching import RULES, CachingRule, rule_named
-from evals.prompt_cache import MAX_EARLIER_LINES, Scale, Split, split_of
+from evals.money.caching import RULES, CachingRule, rule_named
+from evals.money.prompt_cache import MAX_EARLIER_LINES, Scale, Split, split_of
 from tests.cost_cases import (
     cache,
     calls,

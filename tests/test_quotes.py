@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.messages import Message, ToolCall
-from evals.quotes import QuoteIndex, quotable_text
+from evals.extraction.quotes import QuoteIndex, quotable_text
 
 PIECES = st.sampled_from(
     [

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from compaction.messages import Message, ToolCall
-from evals.reacquisition import known_fraction, repeats_after, subject_of
+from evals.audit.reacquisition import known_fraction, repeats_after, subject_of
 from tests.audit_cases import messages
 
 TEXT = "alpha = 1\nbeta = 2\ngamma = 3"

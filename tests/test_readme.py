@@ -13,7 +13,7 @@ import pytest
 from typer.main import get_command
 
 from evals.cli import app
-from evals.scripted_endpoint import Reply, serve_script
+from evals.recording.scripted_endpoint import Reply, serve_script
 from tests.reports_cases import small_rows, write_run
 
 README = Path(__file__).parents[1] / "README.md"

@@ -71,7 +71,7 @@ METRIC = '''
 
 from typing import Any
 
-from evals.fates import FateTracker
+from evals.fidelity.fates import FateTracker
 from evals.replay import Step
 
 
@@ -127,7 +127,7 @@ def checkout(tmp_path_factory):
     insert(root / "evals/scoring.py", "        SizeScorer(cell),\n", "        EntryScorer(),\n")
     insert(
         root / "evals/scoring.py",
-        "from evals.fates import",
+        "from evals.fidelity.fates import",
         "from evals.entries import EntryScorer\n",
     )
     insert(root / "evals/rows.py", "    stale_visible: int = 0\n", "    most_entries: int = 0\n")

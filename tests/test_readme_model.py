@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from evals.cli import app
 from evals.datasets_folder import bundled_datasets
-from evals.scripted_answers import Reply
-from evals.scripted_endpoint import serve_script
+from evals.recording.scripted_answers import Reply
+from evals.recording.scripted_endpoint import serve_script
 
 README = Path(__file__).parents[1] / "README.md"
 FEWER = ("--questions", "2", "--no-actions")

@@ -10,14 +10,14 @@ import time
 
 import pytest
 
-from evals import recording_live
 from evals.cassettes import load_cassette
 from evals.cli import main
-from evals.recorder import UnrecordedRequestError
-from evals.recording import RecordRequest, record, replay
-from evals.recording_live import LiveModel, RecordingError
-from evals.scripted_answers import Fault, Reply
-from evals.scripted_endpoint import serve_script
+from evals.recording import recording_live
+from evals.recording.recorder import UnrecordedRequestError
+from evals.recording.recording_live import LiveModel, RecordingError
+from evals.recording.scenario_recording import RecordRequest, record, replay
+from evals.recording.scripted_answers import Fault, Reply
+from evals.recording.scripted_endpoint import serve_script
 
 SCENARIO = """
 name: visit

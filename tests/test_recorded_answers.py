@@ -3,11 +3,11 @@
 import pytest
 
 from compaction.llm import ModelCall, ModelReply
-from evals.answers import Endpoint, RecordedChat, model_folder
 from evals.datasets_folder import ANSWERS_FOLDER, bundled_datasets, cassette_of
 from evals.loading import Location, load_file
-from evals.probing import ProbeRequest, outlook
-from evals.recordings import FILES, recorded_models
+from evals.probing.answers import Endpoint, RecordedChat, model_folder
+from evals.probing.ask import ProbeRequest, outlook
+from evals.probing.recordings import FILES, recorded_models
 from evals.results import RunFolder
 from evals.settings import Setting
 from evals.sweep import Plan, run_transcript

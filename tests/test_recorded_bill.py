@@ -4,10 +4,10 @@ import pytest
 
 from compaction.llm import Usage
 from evals.cost import uncompacted_bill
+from evals.money.price_choice import Priced
+from evals.money.pricing import price_transcript
+from evals.money.recorded_bill import check_bill, recorded_limits
 from evals.prepare import prepare
-from evals.price_choice import Priced
-from evals.pricing import price_transcript
-from evals.recorded_bill import check_bill, recorded_limits
 from evals.transcripts import RecordedRequest, Segment, Transcript
 from tests.cost_cases import prices
 from tests.needs_cases import says, user

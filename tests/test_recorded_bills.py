@@ -17,12 +17,12 @@ import pytest
 
 from evals.cost import charge, uncompacted_bill
 from evals.loading import load, survey
+from evals.money.price_choice import PriceChoice
+from evals.money.price_list import list_price
+from evals.money.pricing import price_transcript
+from evals.money.prompt_cache import split_of
+from evals.money.recorded_bill import BillCheck, check_bill
 from evals.prepare import Prepared, prepare
-from evals.price_choice import PriceChoice
-from evals.price_list import list_price
-from evals.pricing import price_transcript
-from evals.prompt_cache import split_of
-from evals.recorded_bill import BillCheck, check_bill
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 FOLDERS = ("claude_code", "pi", "codex", "cline")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from compaction.messages import Message
-from evals.recorded_boundaries import RecordedBoundary, UnusedBoundary, boundaries_of
+from evals.audit.boundaries import RecordedBoundary, UnusedBoundary, boundaries_of
 from evals.transcripts import RecordedCompaction, Transcript
 from tests.audit_cases import (
     AFTER,

@@ -7,11 +7,11 @@ import vcr
 from compaction.errors import ModelError
 from compaction.llm import ModelCall, OpenAIChat
 from compaction.messages import Message
-from evals.cassette_files import CassetteError
 from evals.cassettes import load_cassette
-from evals.recorder import UnrecordedRequestError, recorder, resumable_recorder
-from evals.scripted_answers import Fault, Reply
-from evals.scripted_endpoint import serve_script
+from evals.recording.cassette_files import CassetteError
+from evals.recording.recorder import UnrecordedRequestError, recorder, resumable_recorder
+from evals.recording.scripted_answers import Fault, Reply
+from evals.recording.scripted_endpoint import serve_script
 
 
 def written(path, text):

@@ -7,10 +7,10 @@ import pytest
 
 from compaction.errors import StrategyError
 from evals.cassettes import load_cassette
-from evals.recorder import UnrecordedRequestError
-from evals.recording import RecordRequest, record, replay
-from evals.recording_live import RecordingError
-from evals.scenarios import ScenarioError
+from evals.recording.recorder import UnrecordedRequestError
+from evals.recording.recording_live import RecordingError
+from evals.recording.scenario_recording import RecordRequest, record, replay
+from evals.recording.scenarios import ScenarioError
 
 HEAD = """
 name: small

@@ -4,9 +4,9 @@ import json
 import pytest
 from vcr.request import Request
 
-from evals.cassette_files import CassetteError
-from evals.redaction import DIGEST_HEADER, body_digest, clean_request, clean_response
-from evals.secret_shapes import redact_secrets
+from evals.recording.cassette_files import CassetteError
+from evals.recording.redaction import DIGEST_HEADER, body_digest, clean_request, clean_response
+from evals.recording.secret_shapes import redact_secrets
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from evals.reference_codes import MIN_CODE_CHARS, is_code
-from evals.references import extract_references, occurs_in
+from evals.extraction.reference_codes import MIN_CODE_CHARS, is_code
+from evals.extraction.references import extract_references, occurs_in
 
 CODES_TEXT = """
 WO-58134 JIRA-1234 HAT229 TS2322 YAX4DR S61CZX 4OG6T3 W5061109 STL-20260329-7021-2 INSP-26-45

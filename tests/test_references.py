@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.common_names import is_common_name, load_common_names
-from evals.references import (
+from evals.extraction.common_names import is_common_name, load_common_names
+from evals.extraction.references import (
     Reference,
     extract_references,
     lines_with,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evals.replicates import components
+from evals.probing.replicates import components
 
 
 def test_the_spread_is_split_between_questions_and_answers():

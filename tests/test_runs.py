@@ -13,7 +13,7 @@ from compaction.history import View, generated
 from compaction.llm import ModelCall
 from compaction.messages import Message
 from compaction.strategy import CompactionEvent, Promises
-from evals.fates import FateTracker
+from evals.fidelity.fates import FateTracker
 from evals.loading import survey
 from evals.prepare import prepare
 from evals.replay import replay

@@ -4,8 +4,8 @@ import pytest
 
 from compaction.agent_tools import Toolbox
 from compaction.messages import ToolCall
-from evals.scenario_tools import own_tools
-from evals.scenarios import ScenarioError
+from evals.recording.scenario_tools import own_tools
+from evals.recording.scenarios import ScenarioError
 
 SHOP = '''
 from __future__ import annotations

@@ -1,6 +1,6 @@
 import pytest
 
-from evals.scenarios import ScenarioError, UserTurn, load_scenario
+from evals.recording.scenarios import ScenarioError, UserTurn, load_scenario
 
 HEAD = "{name: n, model: m, created: 1, project: p, system: s, steps: [%s]}"
 ANSWERED = "{user: hi}, {say: ho}"

@@ -4,8 +4,8 @@ import pytest
 
 from compaction.agent_tools import Toolbox
 from compaction.messages import ToolCall
-from evals import scratch_tools
-from evals.scratch_tools import MAX_MATCHES, MAX_OUTPUT_CHARS
+from evals.recording import scratch_tools
+from evals.recording.scratch_tools import MAX_MATCHES, MAX_OUTPUT_CHARS
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from compaction.errors import ModelError
 from compaction.llm import ModelCall, OpenAIChat
 from compaction.messages import Message
-from evals.scripted_answers import Fault, Reply, quarter_of_chars
-from evals.scripted_endpoint import serve_script
+from evals.recording.scripted_answers import Fault, Reply, quarter_of_chars
+from evals.recording.scripted_endpoint import serve_script
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
 

@@ -8,7 +8,7 @@ from compaction.messages import Message
 from compaction.registry import make_strategy
 from compaction.strategy import parameters_of
 from evals.controls import CONTROLS, RandomDrop, Truncate
-from evals.oracle_control import USES_THE_FUTURE
+from evals.fidelity.oracle_control import USES_THE_FUTURE
 from evals.prepare import prepare
 from evals.running import RunRequest, settings_of
 from evals.settings import (

@@ -5,8 +5,8 @@ import pytest
 from compaction.errors import ModelError
 from compaction.llm import ModelCall, ModelReply, ScriptedChat, Usage
 from compaction.messages import Message
-from evals.prices import Rates
-from evals.spending import BudgetError, LimitedChat, Tariff, seconds_per_token, tariff_of
+from evals.money.prices import Rates
+from evals.probing.spending import BudgetError, LimitedChat, Tariff, seconds_per_token, tariff_of
 
 CALL = ModelCall((Message("user", "hello"),), max_output_tokens=10)
 DOLLAR_A_TOKEN = Tariff(Rates(1e6, 0.0, 0.0, 1e6), "dear")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.messages import Message, ToolCall
-from evals.statements import (
+from evals.extraction.statements import (
     MAX_CONSTRAINTS,
     constraints_of,
     instructions_in,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evals.survival import is_looked_at
+from evals.fidelity.survival import is_looked_at
 from tests.needs_cases import in_segments, prepared, result, says, steps, user
 from tests.rule_cases import scored, summarised
 

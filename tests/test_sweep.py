@@ -12,7 +12,7 @@ import pytest
 
 from compaction.errors import CompactionError
 from evals import cells as cells_module
-from evals.placebo import PlaceboChoice
+from evals.fidelity.placebo import PlaceboChoice
 from evals.results import RunFolder
 from evals.settings import Setting
 from evals.sweep import ModelChoice

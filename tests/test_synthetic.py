@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from compaction.messages import messages_to_openai
 from compaction.pairing import pair
-from evals.references import extract_references
+from evals.extraction.references import extract_references
 from evals.synthetic import DEFAULT_GAPS, generate, planted_in
 
 

@@ -29,7 +29,7 @@ from compaction.systems.three_layer import (
     track_recent_file,
 )
 from compaction.systems.three_layer_prompts import SUMMARY_HEADER
-from evals.scripted_endpoint import Reply, serve_script
+from evals.recording.scripted_endpoint import Reply, serve_script
 from tests.three_layer_cases import BAD_REPLIES, OPENING, SUMMARY, rounds
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from evals.tool_names import is_read_only, is_writing
+from evals.extraction.tool_names import is_read_only, is_writing
 
 
 @pytest.mark.parametrize(

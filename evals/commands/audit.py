@@ -24,7 +24,7 @@ from evals.commands.flags import (
 )
 
 if TYPE_CHECKING:
-    from evals.auditing import Audited, AuditRequest
+    from evals.audit.command import Audited, AuditRequest
 
 
 def audit(
@@ -71,9 +71,9 @@ def audit(
 
     Example: compaction-evals audit ~/.claude/projects --show-text --out audit
     """
-    from evals.audit_rendering import as_markdown, as_text
-    from evals.audit_text import sections_of
-    from evals.auditing import AuditRequest, json_text, write_text
+    from evals.audit.command import AuditRequest, json_text, write_text
+    from evals.audit.rendering import as_markdown, as_text
+    from evals.audit.text import sections_of
 
     check_model(model, base_url)
     asked = AuditRequest(
@@ -106,7 +106,7 @@ def audit(
 
 
 def _write(audited: "Audited", folder: Path) -> None:
-    from evals.auditing import to_json, write_files, write_text
+    from evals.audit.command import to_json, write_files, write_text
     from reports.audit_page import PAGE_FILE, audit_html
 
     write_files(audited.audit, folder)
@@ -125,7 +125,7 @@ def _with_bar(asked: "AuditRequest") -> "Audited":
     )
 
     from compaction.errors import one_line
-    from evals.auditing import run_audit
+    from evals.audit.command import run_audit
     from evals.run_verdict import say_refused
 
     console = Console(stderr=True)

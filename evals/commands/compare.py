@@ -51,7 +51,7 @@ def compare(
     """
     from rich.console import Console
 
-    from evals.auditing import write_text
+    from evals.audit.command import write_text
     from reports import compare_text
     from reports.gate import conditions, met, unmeasured
 

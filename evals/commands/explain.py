@@ -51,7 +51,7 @@ def explain(
 
     found = _explained(run_folder, transcript, request, setting)
     if html is not None:
-        from evals.auditing import write_text
+        from evals.audit.command import write_text
         from reports.explain_page import page
 
         write_text(html, page(asdict(found)))

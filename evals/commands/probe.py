@@ -58,8 +58,8 @@ def probe(
     Example: compaction-evals probe datasets/short-feed-relay --model qwen2.5-coder-1.5b-instruct
     --base-url http://127.0.0.1:8091/v1 --dry-run
     """
-    from evals.price_choice import choose_prices
-    from evals.probing import ProbeRequest, outlook, record
+    from evals.money.price_choice import choose_prices
+    from evals.probing.ask import ProbeRequest, outlook, record
     from evals.running import RunRequest, settings_of
 
     if not dry_run:

@@ -12,7 +12,8 @@ from evals.commands.flags import check_model, pairs_of
 
 def record(
     scenario: Annotated[
-        Path, typer.Argument(metavar="SCENARIO", help="A scenario file (evals/scenarios.py).")
+        Path,
+        typer.Argument(metavar="SCENARIO", help="A scenario file (evals/recording/scenarios.py)."),
     ],
     *,
     model: Annotated[
@@ -65,9 +66,9 @@ def record(
     Example: compaction-evals record tests/scenarios/settlement-service/scenario.yaml
     --out datasets/settlement-incident
     """
-    from evals import recording
-    from evals.recorder import UnrecordedRequestError
-    from evals.recording_live import LiveModel
+    from evals.recording import scenario_recording as recording
+    from evals.recording.recorder import UnrecordedRequestError
+    from evals.recording.recording_live import LiveModel
 
     if model is not None or base_url is not None:
         check_model(model, base_url)

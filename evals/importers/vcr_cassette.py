@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Final
 
 from compaction.errors import TranscriptError
-from evals.cassette_layout import is_compact
 from evals.cassettes import Interaction, load_cassette
 from evals.importers.chains import Chain, chains_of
 from evals.importers.exchanges import Exchange, MessageMemo, exchange_of
 from evals.importers.files import Head, UnknownFormatError, open_bytes, read_bytes
 from evals.importers.reports import Report, orphan_results, unique_names
 from evals.importers.unpacking import Unpacking
+from evals.recording.cassette_layout import is_compact
 from evals.transcripts import Transcript
 
 FORMAT: Final = "vcr-cassette"

@@ -13,12 +13,12 @@ import pytest
 
 from compaction.extractive import ExtractiveModel
 from compaction.vocabulary import load_encoding
-from evals.common_names import is_common_name
+from evals.extraction.common_names import is_common_name
 from evals.facts import FactScorer, find_facts
-from evals.fates import FateTracker
-from evals.need_status import NeedScorer
+from evals.fidelity.fates import FateTracker
+from evals.fidelity.need_status import NeedScorer
+from evals.fidelity.oracle_scorer import OracleScorer
 from evals.needs import find_needs
-from evals.oracle_scorer import OracleScorer
 from evals.prepare import prepare
 from evals.replay import replay
 from evals.scorers import Cell, Material

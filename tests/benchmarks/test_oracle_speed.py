@@ -10,11 +10,11 @@ import time
 import pytest
 
 from compaction.vocabulary import load_encoding
+from evals.fidelity.oracle_curve import oracle_curve
+from evals.fidelity.oracle_greedy import better_greedy
+from evals.fidelity.oracle_problem import selection_of
 from evals.needs import find_needs
 from evals.oracle import best_reach
-from evals.oracle_curve import oracle_curve
-from evals.oracle_greedy import better_greedy
-from evals.oracle_problem import selection_of
 from evals.prepare import prepare
 from evals.synthetic import generate
 

@@ -12,13 +12,13 @@ import pytest
 
 from compaction.extractive import ExtractiveModel
 from compaction.vocabulary import load_encoding
-from evals.common_names import is_common_name
-from evals.cost_score import CostScorer
+from evals.extraction.common_names import is_common_name
 from evals.facts import find_facts
+from evals.money.cost_score import CostScorer
+from evals.money.price_choice import PriceChoice
+from evals.money.pricing import price_transcript
 from evals.needs import find_needs
 from evals.prepare import Prepared, prepare
-from evals.price_choice import PriceChoice
-from evals.pricing import price_transcript
 from evals.scorers import Material
 from evals.scoring import score
 from evals.settings import Setting, bind

@@ -20,7 +20,7 @@ import time
 import pytest
 
 from compaction.vocabulary import load_encoding
-from evals.common_names import is_common_name
+from evals.extraction.common_names import is_common_name
 from evals.loading import survey
 from evals.results import RunFolder
 from evals.settings import expand

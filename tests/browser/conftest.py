@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from compaction.extractive import ExtractiveModel
-from evals.auditing import to_json
+from evals.audit.command import to_json
 from evals.explain import explain
 from evals.needs import find_needs
 from evals.results import RunFolder

@@ -1,0 +1,1 @@
+"""What the compactions recorded in a session kept, lost and invented."""

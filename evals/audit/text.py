@@ -1,0 +1,296 @@
+"""An audit in words: the same sections for terminal, Markdown and page.
+
+Every sentence is made of numbers of `evals.audit.values`; nothing is stated that was not counted.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final
+
+from evals.audit.findings import NEARLY_ALL_FRACTION, findings_of
+from evals.audit.values import Audit, BoundaryAudit, Contestant, SessionAudit
+from evals.audit.words import TIER_WORDS, counted, dollars
+
+CONTESTANT_HEADS: Final = (
+    *("at the boundary", "tokens", "reached", "by handle", "named", "lost", "of missing"),
+    *("instructions", "tasks", "files lost", "invented"),
+)
+TERMINAL_COLUMNS: Final = 7
+"""Of the contestants; files have them all."""
+CAVEATS: Final = (
+    "Needs: references that were used after a boundary and that a tool result or user message had "
+    "brought before it. Reached: with its line, restated, or in the store behind a handle. Named: "
+    "only mentioned. What was read again in time is a cost and no loss. Of missing: of what the "
+    "recorded compaction had not kept. Tables ask the view alone, whatever was read again later.",
+    "Other strategies get the same history and the tokens of what was really sent; what the agent "
+    "did is held fixed. In brackets: the part of these tokens that a strategy used; it is set to "
+    "use as many as fit, and what it leaves its own rules leave. Summaries are extractive unless "
+    "--model is given. identity sends everything, drop_all the instructions and the last user "
+    "message.",
+    "Tokens at boundaries are counted with o200k_base; those read again are scaled to what the "
+    "provider reported, and priced as {prices}.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table; the first column is a name, the others are numbers."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    terminal_columns: int | None = None
+    """So many are enough on a terminal; None: all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    title: str
+    level: int
+    """1 for the whole, 2 for a session, 3 for a boundary."""
+    findings: tuple[str, ...] = ()
+    grid: Grid | None = None
+
+
+def sections_of(audit: Audit) -> list[Section]:
+    """Return everything that is said, what matters most first."""
+    compacted = [each for each in audit.sessions if each.boundaries or each.unused]
+    compacted.sort(key=_weight, reverse=True)
+    others = [each for each in audit.sessions if not (each.boundaries or each.unused or each.error)]
+    sections = [Section("Audit of recorded compactions", 1, tuple(_overall(audit)))]
+    for session in compacted:
+        sections.append(Section(_session_title(session), 2, tuple(_unused(session))))
+        sections += [
+            Section(_boundary_title(each), 3, tuple(findings_of(each)), _contestants(each))
+            for each in session.boundaries
+        ]
+    if others:
+        findings = (_what_fires(others),)
+        sections.append(Section("Sessions without a compaction", 2, findings, _fires(others)))
+    prices = ", ".join(sorted({each.priced_model for each in compacted})) or "nothing"
+    notes = [note.format(prices=prices) for note in CAVEATS]
+    notes += [] if audit.show_text else ["Names of what was lost are shown with --show-text."]
+    sections.append(Section("How to read this", 2, tuple(notes)))
+    return sections
+
+
+def _overall(audit: Audit) -> Iterator[str]:
+    found = [each for session in audit.sessions for each in session.boundaries]
+    unused = sum(len(session.unused) for session in audit.sessions)
+    with_any = sum(bool(session.boundaries or session.unused) for session in audit.sessions)
+    yield (
+        f"{counted(len(audit.sessions), 'session')}, {with_any:,} of them compacted; "
+        f"{counted(len(found), 'compaction')} that can be judged"
+        f"{f', {unused:,} about which nothing can be asked' if unused else ''}."
+    )
+    for text in audit.refused:
+        yield f"Not read: {text}"
+    for session in audit.sessions:
+        if session.error:
+            yield f"Failed: {session.transcript} ({session.source}): {session.error}"
+    if not found:
+        return
+    yield _total_cost(found)
+    yield _total_needs(found)
+    best = _best_overall(found)
+    if best:
+        yield best
+    fewest = [
+        each.clearing
+        for each in found
+        if each.clearing and each.clearing.tokens <= NEARLY_ALL_FRACTION * each.history_tokens
+    ]
+    if len(fewest) > 1:
+        keep = max(each.keep_last_results for each in fewest)
+        yield (
+            f"Keeping the last {keep:,} tool results would have kept everything that was missing "
+            f"at {counted(len(fewest), 'boundary', 'boundaries')}."
+        )
+
+
+def _weight(session: SessionAudit) -> tuple[float, int]:
+    """Return what forgetting cost in a session, for the order: dollars, then missing needs."""
+    found = session.boundaries
+    return sum(b.reacquired.usd for b in found), sum(len(b.missing) for b in found)
+
+
+def _total_cost(found: Sequence[BoundaryAudit]) -> str:
+    calls = sum(each.reacquired.calls for each in found)
+    if not calls:
+        return "Nothing was read or run again that had been there before a compaction."
+    tokens = sum(each.reacquired.tokens for each in found)
+    usd = sum(each.reacquired.usd for each in found)
+    only = sum(each.reacquired.requests_only for each in found)
+    return (
+        f"Forgetting cost {counted(calls, 'call')} that read or ran again what had been there: "
+        f"{tokens:,.0f} tokens, {dollars(usd)}, {counted(only, 'request')} for nothing else."
+    )
+
+
+def _total_needs(found: Sequence[BoundaryAudit]) -> str:
+    asked = sum(each.needs.asked for each in found)
+    if not asked:
+        return "Nothing that was used after a compaction came from before it."
+    kept = sum(each.needs.kept for each in found)
+    named = sum(each.needs.named for each in found)
+    read = sum(each.needs.read_again for each in found)
+    lost = sum(each.needs.lost for each in found)
+    unseen = sum(each.needs.unseen for each in found)
+    return (
+        f"Of {counted(asked, 'reference')} needed afterwards the recorded compactions kept "
+        f"{kept:,}, named {named:,}, left {read:,} to be read again and lost {lost:,}"
+        f"{f'; {unseen:,} cannot be judged' if unseen else ''}."
+    )
+
+
+def _best_overall(found: Sequence[BoundaryAudit]) -> str | None:
+    """Name the strategy that would have kept most at the same sizes, where it fits into them."""
+    totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for boundary in found:
+        for each in boundary.contestants[1:]:
+            if each.error is None and not each.is_control and each.is_within_budget:
+                totals[_name(each)] += Counter(
+                    fits=1,
+                    asked=each.asked,
+                    reached=each.reached,
+                    recoverable=each.recoverable,
+                    recorded=boundary.contestants[0].reached,
+                )
+    if not totals or not any(boundary.needs.asked for boundary in found):
+        return None
+    name, total = max(
+        totals.items(),
+        key=lambda item: (
+            item[1]["reached"] - item[1]["recorded"],
+            -item[1]["recoverable"],
+            item[1]["fits"],
+        ),
+    )
+    if total["reached"] <= total["recorded"]:
+        return "At the same sizes no strategy here would have kept more."
+    handle = f" ({total['recoverable']:,} only through a handle)" if total["recoverable"] else ""
+    fits = (
+        ""
+        if total["fits"] == len(found)
+        else f", where it fits ({counted(total['fits'], 'boundary', 'boundaries')}),"
+    )
+    return (
+        f"At the same sizes{fits} {name} would have kept {total['reached']:,} of "
+        f"{total['asked']:,}{handle}, the recorded compactions {total['recorded']:,}."
+    )
+
+
+def _name(contestant: Contestant) -> str:
+    """Return a contestant's label without what was set for one boundary."""
+    name = contestant.label
+    for key, value in contestant.was_set.items():
+        name = name.replace(f", {key}={value}", "").replace(f"{key}={value}", "")
+    return name.replace("(, ", "(").removesuffix("()")
+
+
+def _session_title(session: SessionAudit) -> str:
+    return (
+        f"{session.transcript} ({session.source}): {counted(session.requests, 'request')}, "
+        f"largest input {session.peak_tokens:,} tokens"
+    )
+
+
+def _boundary_title(each: BoundaryAudit) -> str:
+    kind = "Compaction" if each.kind == "full" else "Clearing of results"
+    trigger = f" ({each.trigger})" if each.trigger else ""
+    return (
+        f"{kind} {each.number}{trigger} before request {each.before_request:,}: "
+        f"{each.history_tokens:,} tokens became {each.view_tokens:,}; "
+        f"{counted(each.requests_after, 'request')} after it"
+    )
+
+
+def _unused(session: SessionAudit) -> Iterator[str]:
+    for each in session.unused:
+        size = f" of {each.tokens_before:,} tokens" if each.tokens_before else ""
+        yield f"A compaction{size} cannot be judged: {each.reason}."
+
+
+def _contestants(each: BoundaryAudit) -> Grid:
+    rows = [_row(one, each) for one in each.contestants]
+    if each.best_possible_fraction is not None:
+        best = each.best_possible_fraction * each.needs.asked
+        rows.insert(
+            1,
+            (
+                "at most, by whole messages",
+                f"{each.view_tokens:,}",
+                f"{best:,.1f} of {each.needs.asked:,}",
+                *[""] * (len(CONTESTANT_HEADS) - 3),
+            ),
+        )
+    return Grid(CONTESTANT_HEADS, tuple(rows), TERMINAL_COLUMNS)
+
+
+def _row(one: Contestant, each: BoundaryAudit) -> tuple[str, ...]:
+    if one.error is not None or one.survived is None:
+        return (one.label, "failed", *[""] * (len(CONTESTANT_HEADS) - 2))
+    part = f" ({one.tokens / each.view_tokens:.0%})" if each.view_tokens else ""
+    over = part if one.is_within_budget else " (over)"
+    also = one.survived
+    return (
+        one.label,
+        f"{one.tokens:,}{'' if one is each.contestants[0] else over}",
+        f"{one.reached:,} of {one.asked:,}",
+        f"{one.recoverable:,}",
+        f"{one.named:,}",
+        _lost(one, each),
+        f"{one.missing_reached:,} of {len(each.missing):,}",
+        _share(also.constraints_kept, also.constraints),
+        _share(also.tasks_kept, also.tasks),
+        f"{also.files_lost:,} of {also.files:,}",
+        f"{also.unsupported:,}" if also.written_references else "–",
+    )
+
+
+def _lost(one: Contestant, each: BoundaryAudit) -> str:
+    if one is each.contestants[0] and each.needs.unseen:
+        return f"{one.lost - each.needs.unseen:,} (+{each.needs.unseen:,} unseen)"
+    return f"{one.lost:,}{f' (+{one.undeclared:,} not declared)' if one.undeclared else ''}"
+
+
+def _what_fires(sessions: Sequence[SessionAudit]) -> str:
+    return (
+        f"{counted(len(sessions), 'session')} in which nothing was compacted. Below: before "
+        "which request, at how many input tokens, a strategy would first have done something, and "
+        "what: as it is, and with half of the session's largest input as its threshold (half)."
+    )
+
+
+def _fires(sessions: Sequence[SessionAudit]) -> Grid | None:
+    labels = list(dict.fromkeys(fire.label for each in sessions for fire in each.first_fires))
+    rows = tuple(
+        (
+            f"{each.transcript} ({PurePath(each.source).name})",
+            f"{each.requests:,}",
+            f"{each.peak_tokens:,}",
+            *_fire_cells(each, labels),
+        )
+        for each in sessions
+    )
+    heads = [re.sub(r"\([^()]*50%[^()]*\)$", ", half", label) for label in labels]
+    return Grid(("session", "requests", "largest input", *heads), rows)
+
+
+def _fire_cells(session: SessionAudit, labels: Sequence[str]) -> Iterator[str]:
+    found = {fire.label: fire for fire in session.first_fires}
+    for label in labels:
+        fire = found.get(label)
+        if fire is None or fire.error is not None:
+            yield "failed" if fire else "–"
+        elif fire.request is None or fire.tokens is None:
+            yield "never"
+        else:
+            does = TIER_WORDS.get(fire.tier or "", fire.tier or "")
+            yield f"{fire.request:,} at {fire.tokens:,} {does}".rstrip()
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part:,} of {whole:,}" if whole else "–"

@@ -1,0 +1,1 @@
+"""What a text names: references, quotes, files, instructions."""

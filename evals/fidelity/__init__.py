@@ -1,0 +1,1 @@
+"""What became of needs, facts, instructions and files under a strategy; the oracle."""

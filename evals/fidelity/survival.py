@@ -1,0 +1,202 @@
+"""What outlives compaction after compaction: instructions, open tasks, file states, needs.
+
+Looked at after the first compactions and ever more rarely after that (1, 2, 3, 4, 6, 8, 12, ...),
+and at the last request of each segment. A compaction is a request at which the strategy applied a
+change. Source: reference/methods.md section 5, F5 to F8.
+"""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import Any, Final, Literal
+
+from evals.extraction.message_text import held_text
+from evals.extraction.statements import Statement, Statements, is_kept_in, is_ticked_in
+from evals.fidelity.artifacts import states_of, survival_of
+from evals.fidelity.fates import FateTracker
+from evals.fidelity.need_status import REACHED, NeedScorer
+from evals.replay import Step
+from evals.scorers import Cell
+
+CLIFF_FRACTION: Final = 0.5
+"""The cliff round is the first after which less than this is left."""
+Position = Literal["top", "middle", "bottom"]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What was left after one compaction, or at the end of a segment."""
+
+    number: int
+    """Compactions of the segment so far."""
+    request: int
+    is_end: bool
+    constraints: int
+    """Stated so far, and no longer standing whole where they were stated."""
+    constraints_kept: int
+    obligations: int
+    obligations_kept: int
+    obligations_ticked: int
+    """Open, but listed as done by a text of the strategy."""
+    files: int
+    files_stale: int
+    files_lost: int
+    constraints_by_position: Mapping[Position, tuple[int, int]]
+    """Third of the segment so far -> (constraints, kept)."""
+
+
+class SurvivalScorer:
+    """Looks at a view after its strategy changed it."""
+
+    def __init__(self, cell: Cell, needs: NeedScorer) -> None:
+        """Start at the first request.
+
+        Args:
+            cell: What is scored.
+            needs: Of the same cell; knows what was reached when all steps were seen.
+        """
+        self._statements = cell.material.statements
+        self._last = {
+            segment.requests[-1].index
+            for segment in cell.material.prepared.segments
+            if segment.requests
+        }
+        self._needs = needs
+        self._count: Counter[int] = Counter()
+        self._rounds: list[Round] = []
+
+    def see(self, step: Step, fates: FateTracker) -> None:
+        is_end = step.request.index in self._last
+        if not (step.view.events or is_end):
+            return
+        segment = step.request.segment
+        is_compaction = any(event.outcome == "applied" for event in step.view.events)
+        self._count[segment] += is_compaction
+        if is_end or (is_compaction and is_looked_at(self._count[segment])):
+            found = _round(
+                step, fates, self._statements[segment], self._count[segment], is_end=is_end
+            )
+            self._rounds.append(found)
+
+    def columns(self) -> dict[str, Any]:
+        ends = [found for found in self._rounds if found.is_end]
+        constraints = sum(found.constraints for found in ends)
+        obligations = sum(found.obligations for found in ends)
+        files = sum(found.files for found in ends)
+        return {
+            "constraints": constraints,
+            "constraints_kept_fraction": _share(ends, "constraints_kept", constraints),
+            "obligations": obligations,
+            "obligations_kept_fraction": _share(ends, "obligations_kept", obligations),
+            "obligations_ticked": sum(found.obligations_ticked for found in self._rounds),
+            "files": files,
+            "files_stale_fraction": _share(ends, "files_stale", files),
+            "files_lost_fraction": _share(ends, "files_lost", files),
+            "cliff_round": self._cliff(),
+        }
+
+    def sections(self) -> Mapping[str, Any]:
+        reaches = self._reaches()
+        return {
+            "rounds": [
+                {**asdict(found), "reach": reach}
+                for found, reach in zip(self._rounds, reaches, strict=True)
+            ]
+        }
+
+    def _reaches(self) -> list[float | None]:
+        """Return the reach from each round to the next one."""
+        starts = [found.request for found in self._rounds]
+        windows: list[list[float]] = [[] for _ in starts]
+        for request, reach in _reach_by_request(self._needs).items():
+            at = bisect_right(starts, request) - 1
+            if at >= 0:
+                windows[at].append(reach)
+        return [fmean(window) if window else None for window in windows]
+
+    def _cliff(self) -> int | None:
+        """Return the first compaction after which under half of constraints or needs is left."""
+        for found, reach in zip(self._rounds, self._reaches(), strict=True):
+            if found.number == 0:
+                continue
+            kept = found.constraints_kept / found.constraints if found.constraints else None
+            if any(value is not None and value < CLIFF_FRACTION for value in (reach, kept)):
+                return found.number
+        return None
+
+
+def _reach_by_request(needs: NeedScorer) -> dict[int, float]:
+    """Return request -> share of its needs over long gaps that was reached."""
+    found: defaultdict[int, list[bool]] = defaultdict(list)
+    for need, status in needs.judged:
+        if need.kind == "need" and need.is_long:
+            found[need.request].append(status in REACHED)
+    return {request: fmean(reached) for request, reached in found.items()}
+
+
+def is_looked_at(number: int) -> bool:
+    """Whether the n-th compaction is one of 1, 2, 3, 4, 6, 8, 12, 16, 24, ..."""
+    return number in (1, 3) or number & (number - 1) == 0 or _is_three_halves(number)
+
+
+def _is_three_halves(number: int) -> bool:
+    third, rest = divmod(number, 3)
+    return rest == 0 and third > 0 and third & (third - 1) == 0
+
+
+def _round(
+    step: Step, fates: FateTracker, statements: Statements, number: int, *, is_end: bool
+) -> Round:
+    entries = [entry for entry in step.view.entries if entry.origin.kind != "whole"]
+    written = [held_text(entry.message) for entry in entries]
+    n = len(step.history)
+    stated = [each for each in statements.constraints if each.stated_at < n]
+    gone = [each for each in stated if fates.fate_of(each.stated_at) != "whole"]
+    kept = [each for each in gone if _survives(each, n, fates, written)]
+    plan = statements.plan_at(n)
+    is_plan_gone = plan is not None and fates.fate_of(plan.stated_at) != "whole"
+    items = plan.open_items if plan is not None and is_plan_gone else ()
+    states = statements.states_before(n)
+    seen = states_of(step.view.messages, statements.failed)
+    files = Counter(survival_of(states, seen, written).values())
+    return Round(
+        number=number,
+        request=step.request.index,
+        is_end=is_end,
+        constraints=len(gone),
+        constraints_kept=len(kept),
+        obligations=len(items),
+        obligations_kept=sum(_is_in_any(item, written) for item in items),
+        obligations_ticked=sum(any(is_ticked_in(item, text) for text in written) for item in items),
+        files=len(states),
+        files_stale=files["stale"],
+        files_lost=files["lost"],
+        constraints_by_position=_by_position(gone, kept, n),
+    )
+
+
+def _survives(each: Statement, n: int, fates: FateTracker, written: Sequence[str]) -> bool:
+    repeated = any(at < n and fates.fate_of(at) == "whole" for at in each.also_at)
+    return repeated or _is_in_any(each.text, written)
+
+
+def _is_in_any(statement: str, written: Iterable[str]) -> bool:
+    return any(is_kept_in(statement, text) for text in written)
+
+
+def _by_position(
+    gone: Sequence[Statement], kept: Sequence[Statement], n_messages: int
+) -> dict[Position, tuple[int, int]]:
+    names: tuple[Position, ...] = ("top", "middle", "bottom")
+    counts = [Counter(3 * each.stated_at // n_messages for each in some) for some in (gone, kept)]
+    return {
+        name: (counts[0][third], counts[1][third])
+        for third, name in enumerate(names)
+        if counts[0][third]
+    }
+
+
+def _share(ends: Sequence[Round], name: str, total: int) -> float | None:
+    return sum(getattr(found, name) for found in ends) / total if total else None

@@ -1,0 +1,1 @@
+"""Whether a text still says an annotated fact."""

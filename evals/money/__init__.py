@@ -1,0 +1,1 @@
+"""Caching rules, prices and bills."""

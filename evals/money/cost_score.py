@@ -1,0 +1,179 @@
+"""What a strategy costs and saves in dollars, with the provider's cache taken into account."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from compaction.messages import Json
+from evals.cost import Bill, Charge, Meter
+from evals.fidelity.fates import FateTracker
+from evals.fidelity.need_status import NeedScorer
+from evals.money.break_even import absorbed_requests, repaid_fraction, typical_break_even
+from evals.money.ledger import Ledger
+from evals.money.own_calls import CallSize, call_size, call_usd
+from evals.money.pricing import Pricing
+from evals.money.retrievals import Retrieval, retrievals_at
+from evals.replay import Step
+from evals.scorers import Cell
+
+PROBABILITIES: Final = {"p50": 0.5, "p100": 1.0}
+"""Column suffix -> how likely the agent gets again what it needs and does not see."""
+USD_DIGITS: Final = 8
+
+
+class _OwnCall(NamedTuple):
+    request: int
+    size: CallSize
+    usd: float
+
+
+class CostScorer:
+    """Prices every request of one cell."""
+
+    def __init__(self, cell: Cell, pricing: Pricing, needs: NeedScorer) -> None:
+        """Start at the first request.
+
+        Args:
+            cell: The cell.
+            pricing: Of its transcript.
+            needs: Sees each step before this scorer does.
+        """
+        self._prepared = cell.material.prepared
+        self._pricing = pricing
+        self._prices = pricing.priced.vector
+        self._needs = needs
+        self._n_judged = 0
+        self._meter = Meter(self._prepared, self._prices, pricing.limits)
+        self._ledger = Ledger(self._prepared, self._prices)
+        self._calls: list[_OwnCall] = []
+        self._retrievals: list[Retrieval] = []
+
+    def see(self, step: Step, fates: FateTracker) -> None:
+        sent = self._meter.send(
+            step.request, step.segment, step.view.entries, step.tokens, unchanged=step.unchanged
+        )
+        self._ledger.see(step, sent, self._own_calls_usd(step))
+        judged = self._needs.judged
+        self._retrievals += retrievals_at(
+            step, judged[self._n_judged :], self._prepared, self._prices
+        )
+        self._n_judged = len(judged)
+
+    def columns(self) -> dict[str, Any]:
+        before, after = self._pricing.before, self._meter.bill
+        own_usd = sum((call.usd for call in self._calls), 0.0)
+        retrievals_usd = sum(each.usd for each in self._retrievals)
+        after_usd = after.usd + own_usd
+        saved_usd = before.usd - after_usd
+        repayments = self._ledger.repayments
+        n_requests = len(after.charges)
+        return {
+            **self._price_columns(),
+            "cost_before_usd": before.usd,
+            "cost_after_usd": after_usd,
+            "saved_usd": saved_usd,
+            "saved_usd_fraction": saved_usd / before.usd if before.usd else None,
+            **{
+                f"net_saved_usd_{name}": saved_usd - probability * retrievals_usd
+                for name, probability in PROBABILITIES.items()
+            },
+            "retrievals": len(self._retrievals),
+            "own_calls_usd": own_usd,
+            "own_input_tokens": sum((call.size.input_tokens for call in self._calls), 0.0),
+            "own_output_tokens": sum((call.size.output_tokens for call in self._calls), 0.0),
+            "cache_hit_fraction_before": before.read_fraction,
+            "cache_hit_fraction": after.read_fraction,
+            "cache_breaks": len(self._ledger.breaks),
+            "rewritten_tokens": self._ledger.rewritten_tokens,
+            "removed_tokens": self._ledger.removed_tokens,
+            "break_even_requests": typical_break_even(repayments),
+            "repaid_fraction": repaid_fraction(repayments),
+            "absorbed_requests": absorbed_requests(
+                saved_usd,
+                self._ledger.removed_tokens,
+                after_usd / n_requests if n_requests else 0.0,
+            ),
+            "best_trigger_tokens": self._ledger.best_trigger_tokens,
+        }
+
+    def sections(self) -> Json:
+        before, after = self._pricing.before, self._meter.bill
+        own_usd = sum(call.usd for call in self._calls)
+        retrievals_usd = sum(each.usd for each in self._retrievals)
+        return {
+            "cost": {
+                "prices": self._prices.to_json(),
+                "before": _by_request(before),
+                "after": _by_request(after),
+                "before_usd": _by_kind(before),
+                "after_usd": {
+                    **_by_kind(after),
+                    "own_calls": round(own_usd, USD_DIGITS),
+                    "retrievals": round(retrievals_usd, USD_DIGITS),
+                },
+                "own_calls": [
+                    [call.request, *_rounded(call.size), round(call.usd, USD_DIGITS)]
+                    for call in self._calls
+                ],
+                "retrievals": [
+                    [each.request, round(each.result_tokens), round(each.usd, USD_DIGITS)]
+                    for each in self._retrievals
+                ],
+                "breaks": self._ledger.breaks,
+                "compactions": [
+                    [
+                        each.request,
+                        round(each.removed_tokens),
+                        round(each.rewritten_tokens),
+                        round(each.once_usd, USD_DIGITS),
+                        repayment.used_requests,
+                    ]
+                    for each, repayment in zip(
+                        self._ledger.compactions, self._ledger.repayments, strict=True
+                    )
+                ],
+            }
+        }
+
+    def _own_calls_usd(self, step: Step) -> float:
+        """Note the calls that were made for this request and return what they cost."""
+        total = 0.0
+        for call, reply in step.model_calls:
+            size = call_size(call, reply, self._prepared.counter)
+            if reply.usage is None:
+                slope = step.segment.calibration.slope
+                size = CallSize(slope * size.input_tokens, slope * size.output_tokens)
+            usd = call_usd(size, self._prices)
+            self._calls.append(_OwnCall(step.request.index, size, usd))
+            total += usd
+        return total
+
+    def _price_columns(self) -> dict[str, Any]:
+        priced, check = self._pricing.priced, self._pricing.check
+        return {
+            "priced_model": priced.vector.model,
+            "price_basis": priced.basis,
+            "caching_rule": priced.vector.caching.name,
+            "recorded_usd": check.recorded_usd if check else None,
+            "bill_error_fraction": check.error_fraction if check else None,
+        }
+
+
+def _by_request(bill: Bill) -> Json:
+    """Return tokens by how they are billed, a list each."""
+    uncached, written, read = zip(*bill.splits, strict=True) if bill.splits else ((), (), ())
+    return {
+        "uncached": _rounded(uncached),
+        "written": _rounded(written),
+        "read": _rounded(read),
+        "usd": [round(each.total, USD_DIGITS) for each in bill.charges],
+    }
+
+
+def _by_kind(bill: Bill) -> Json:
+    """Return dollars by what they were paid for."""
+    sums = [sum(kind) for kind in zip(*bill.charges, strict=True)] or [0.0] * len(Charge._fields)
+    return {name: round(usd, USD_DIGITS) for name, usd in zip(Charge._fields, sums, strict=True)}
+
+
+def _rounded(tokens: Sequence[float]) -> list[int]:
+    return [round(each) for each in tokens]

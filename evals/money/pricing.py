@@ -1,0 +1,43 @@
+"""What all settings of a transcript share about money."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from compaction.messages import Json, canonical_json
+from evals.cost import Bill, Limits, uncompacted_bill
+from evals.money.price_choice import Priced
+from evals.money.recorded_bill import BillCheck, check_bill, recorded_limits
+from evals.prepare import Prepared
+from evals.results import Row, RunFolder
+
+
+@dataclass(frozen=True)
+class Pricing:
+    """The prices of a transcript and what it costs without compaction."""
+
+    priced: Priced
+    limits: Limits
+    before: Bill
+    check: BillCheck | None
+    """None unless usage was recorded, with the model that is priced."""
+
+
+def price_transcript(prepared: Prepared, priced: Priced) -> Pricing:
+    """Price a transcript as recorded.
+
+    What the log says of its cache holds for the model that it was recorded with, and no other.
+    """
+    vector, name = priced.vector, priced.recorded_as
+    if name is None:
+        return Pricing(priced, (), uncompacted_bill(prepared, vector), None)
+    limits = recorded_limits(prepared, name)
+    before = uncompacted_bill(prepared, vector, limits)
+    return Pricing(priced, limits, before, check_bill(prepared, name, vector, before))
+
+
+def prices_used(rows: Iterable[Row], folder: RunFolder) -> list[Json]:
+    """Return the prices that the cells of a run were scored with, each once."""
+    named = {(row.priced_model, row.caching_rule): row.cell_id for row in rows if row.priced_model}
+    sidecars = (folder.sidecar(cell_id) for cell_id in named.values())
+    used = [sidecar["cost"]["prices"] for sidecar in sidecars if sidecar]
+    return sorted(used, key=lambda prices: (prices["model"], canonical_json(prices)))

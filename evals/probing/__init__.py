@@ -1,0 +1,1 @@
+"""A model in the loop: what is asked, recorded, graded and scored."""

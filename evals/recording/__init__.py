@@ -1,0 +1,1 @@
+"""Recording a conversation: scenario, tools, endpoint, recorder, redaction."""
