@@ -1,10 +1,14 @@
 """Instructions, tasks and files after compactions, counted by hand; and where the cliff is."""
 
+from dataclasses import replace
+
 import pytest
 
+from compaction.history import View
+from compaction.strategy import CompactionEvent
 from evals.fidelity.survival import is_looked_at
 from tests.needs_cases import in_segments, prepared, result, says, steps, user
-from tests.rule_cases import scored, summarised
+from tests.rule_cases import Rule, scored, summarised
 
 RULE = "Never push anything to the main branch without my approval."
 OTHER = "All amounts must be rounded to two decimals."
@@ -120,3 +124,49 @@ def test_the_cliff_is_below_half(kept, cliff):
     text = f"{kept}\nsrc/ledger.py"
 
     assert columns(text)["cliff_round"] == cliff
+
+
+def cut_to(position, text):
+    """Return a rule that leaves a text of one message, and drops what was said before the last."""
+
+    def make(history):
+        entry = history.entries()[position]
+        left = entry.edited(replace(entry.message, content=text), "cut")
+        return View(
+            (left, *history.entries(len(history) - 1)), (CompactionEvent("cut", "applied"),)
+        )
+
+    return Rule(lambda history: make(history) if len(history) > 8 else View(history.entries()))
+
+
+def test_what_is_left_of_a_message_keeps_an_instruction_and_a_task():
+    assert scored(prepared(*TALK), cut_to(0, f"... {RULE}")).columns[
+        "constraints_kept_fraction"
+    ] == pytest.approx(0.5)
+
+    found = scored(prepared(*TALK), cut_to(6, "- [ ] tell the finance team")).columns
+
+    assert found["obligations_kept_fraction"] == 0.5
+
+
+def test_what_the_recorded_agent_ticked_is_not_told_as_done_by_the_strategy():
+    listed = "- [x] write the missing test\n- [ ] tell the finance team"
+
+    assert scored(prepared(*TALK), cut_to(6, listed)).columns["obligations_ticked"] == 0
+    assert columns(listed)["obligations_ticked"] == 1
+
+
+@pytest.mark.parametrize("said", ["Is src/ledger.py right?", "see /home/me/src/ledger.py:12"])
+def test_a_file_that_a_message_of_the_view_still_names_is_not_lost(said):
+    talk = (*TALK[:-1], user(said), says("Done."))
+
+    found = scored(prepared(*talk), summarised("The work goes on.")).columns
+
+    assert (found["files_lost_fraction"], found["files_stale_fraction"]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("left", "lost"), [("edit src/ledger.py", 0.0), ("edit another", 1.0)])
+def test_a_file_is_looked_for_in_what_is_left_of_a_message(left, lost):
+    talk = (user("Look at src/ledger.py, please."), *TALK[1:])
+
+    assert scored(prepared(*talk), cut_to(0, left)).columns["files_lost_fraction"] == lost

@@ -31,7 +31,7 @@ def survived_in(step: Step, material: Material, *, show_text: bool) -> Survived:
         constraints_kept=found["constraints_kept"],
         tasks=found["obligations"],
         tasks_kept=found["obligations_kept"],
-        tasks_ticked=found["obligations_ticked"],
+        tasks_ticked=len(found["obligations_ticked"]),
         files=found["files"],
         files_stale=found["files_stale"],
         files_lost=found["files_lost"],

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from evals.extraction.reference_tokens import ESCAPE
-from evals.extraction.references import Reference, extract_references, matches
+from evals.extraction.references import Reference, extract_references, matches, occurs_in
 
 NORMALISED_CLASSES: Final = frozenset({"key_value", "error_line"})
 """Classes whose values do not stand in a text as they are written here."""
@@ -42,19 +42,27 @@ class ReferenceIndex:
     def found_in(self, text: str) -> Iterator[Reference]:
         """Yield each needed reference of a text once."""
         words = _all_words(text)
-        candidates = [
-            reference
-            for word in self._gate & words
-            for reference, needed in self._by_word[word]
-            if needed <= words
-        ]
-        candidates += self._wordless
+        candidates = self._candidates(words)
         has_keys = b"" in self._keys or not self._keys.isdisjoint(words)
         if candidates or has_keys:
             references = extract_references(text)
             yield from (item for item in candidates if matches(item, text, references))
             if has_keys:
                 yield from references & self._normalised
+
+    def standing_in(self, text: str) -> Iterator[Reference]:
+        """Yield each needed reference whose value stands in a text as it is written."""
+        candidates = self._candidates(_all_words(text))
+        yield from (item for item in candidates if occurs_in(item.value, text))
+
+    def _candidates(self, words: frozenset[bytes]) -> list[Reference]:
+        found = [
+            reference
+            for word in self._gate & words
+            for reference, needed in self._by_word[word]
+            if needed <= words
+        ]
+        return found + self._wordless
 
 
 def _words(text: str) -> list[bytes]:

@@ -16,7 +16,10 @@ from itertools import pairwise
 from typing import Any, Final
 
 from compaction.messages import Message, ToolCall
-from evals.fidelity.artifacts import State, failed_calls, states_of
+from evals.extraction.message_text import held_text
+from evals.extraction.reference_index import ReferenceIndex
+from evals.extraction.references import Reference
+from evals.fidelity.artifacts import State, failed_calls, names_of, states_of
 from evals.prepare import PreparedSegment
 
 MIN_OVERLAP: Final = 0.9
@@ -88,6 +91,18 @@ class Statements:
     @cached_property
     def failed(self) -> frozenset[ToolCall]:
         return failed_calls(self._segment.history.messages())
+
+    @cached_property
+    def files_named(self) -> dict[int, dict[str, str]]:
+        """Message of the segment -> the files that its text or calls name, and by which name."""
+        messages = self._segment.history.messages()
+        path_of = {name: path for path, name in names_of(states_of(messages, self.failed)).items()}
+        index = ReferenceIndex(Reference("path", name) for name in path_of)
+        found = {
+            at: {path_of[each.value]: each.value for each in index.standing_in(held_text(message))}
+            for at, message in enumerate(messages)
+        }
+        return {at: files for at, files in found.items() if files}
 
     def plan_at(self, n_messages: int) -> Plan | None:
         at = bisect_right([plan.stated_at for plan in self.plans], n_messages - 1)

@@ -6,7 +6,7 @@ modified or deleted. A call that failed did nothing. Source: reference/methods.m
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -55,31 +55,35 @@ def survival_of(
     true_states: Mapping[str, State],
     seen_states: Mapping[str, State],
     written: Sequence[str],
+    named: Collection[str] = (),
 ) -> dict[str, Survival]:
     """Say for each file whether a view still tells its state.
-
-    People and models write `src/a.py` for `/home/me/project/src/a.py`: where a written text has not
-    the whole path, the last folder and name are looked for, unless two files share them.
 
     Args:
         true_states: By the whole history.
         seen_states: By the calls that the view shows.
         written: Texts that the strategy wrote into the view.
+        named: Files that any other text of the view names.
 
     Returns:
         Path -> `kept` (the last call on it, or a written line that tells its state), `stale` (the
         view names the file and an older state, or none), or `lost` (the view does not name it).
     """
-    shared = Counter(map(_short, true_states))
+    names = names_of(true_states)
     return {
-        path: _survival(
-            [path, *([_short(path)] if shared[_short(path)] == 1 else [])],
-            state,
-            seen_states.get(path),
-            written,
-        )
+        path: _survival(path, names[path], state, seen_states.get(path), written, named)
         for path, state in true_states.items()
     }
+
+
+def names_of(paths: Collection[str]) -> dict[str, str]:
+    """Return path -> the name by which a text may speak of it.
+
+    People and models write `src/a.py` for `/home/me/project/src/a.py`: the last folder and name,
+    or the whole path where two files share these.
+    """
+    shared = Counter(map(_short, paths))
+    return {path: short if shared[short := _short(path)] == 1 else path for path in paths}
 
 
 def _short(path: str) -> str:
@@ -87,23 +91,28 @@ def _short(path: str) -> str:
 
 
 def _survival(
-    names: Sequence[str], state: State, seen: State | None, written: Sequence[str]
+    path: str,
+    name: str,
+    state: State,
+    seen: State | None,
+    written: Sequence[str],
+    named: Collection[str],
 ) -> Survival:
     if seen == state:
         return "kept"
-    lines = [line for name in names for text in written for line in _lines_naming(name, text)]
+    lines = [line for text in written for line in _lines_naming(path, name, text)]
     if any(_SAYS[state].search(line) for line in lines):
         return "kept"
-    return "stale" if seen is not None or lines else "lost"
+    return "stale" if seen is not None or lines or path in named else "lost"
 
 
 @lru_cache(maxsize=16_384)
-def _lines_naming(path: str, text: str) -> tuple[str, ...]:
+def _lines_naming(path: str, name: str, text: str) -> tuple[str, ...]:
     """Return the lines of a text that name a file, each after its heading's words."""
-    if path not in text:
+    if name not in text:
         return ()
     rest, footprint = split_footprint(text)
-    found = [f"{heading} {line}" for heading, line in _headed(rest) if occurs_in(path, line)]
+    found = [f"{heading} {line}" for heading, line in _headed(rest) if occurs_in(name, line)]
     found += ["modified"] * (path in map(canonical_file, footprint.modified))
     found += ["read"] * (path in map(canonical_file, footprint.read))
     return tuple(found)

@@ -12,7 +12,10 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any, Final, Literal
 
+from compaction.history import Entry
+from compaction.messages import digest_of
 from evals.extraction.message_text import held_text
+from evals.extraction.references import occurs_in
 from evals.extraction.statements import Statement, Statements, is_kept_in, is_ticked_in
 from evals.fidelity.artifacts import states_of, survival_of
 from evals.fidelity.fates import FateTracker
@@ -38,8 +41,8 @@ class Round:
     constraints_kept: int
     obligations: int
     obligations_kept: int
-    obligations_ticked: int
-    """Open, but listed as done by a text of the strategy."""
+    obligations_ticked: tuple[str, ...]
+    """Open, but listed as done by a text of the strategy; the digest of each."""
     files: int
     files_stale: int
     files_lost: int
@@ -90,7 +93,9 @@ class SurvivalScorer:
             "constraints_kept_fraction": _share(ends, "constraints_kept", constraints),
             "obligations": obligations,
             "obligations_kept_fraction": _share(ends, "obligations_kept", obligations),
-            "obligations_ticked": sum(found.obligations_ticked for found in self._rounds),
+            "obligations_ticked": len(
+                {item for found in self._rounds for item in found.obligations_ticked}
+            ),
             "files": files,
             "files_stale_fraction": _share(ends, "files_stale", files),
             "files_lost_fraction": _share(ends, "files_lost", files),
@@ -149,18 +154,20 @@ def _is_three_halves(number: int) -> bool:
 def _round(
     step: Step, fates: FateTracker, statements: Statements, number: int, *, is_end: bool
 ) -> Round:
-    entries = [entry for entry in step.view.entries if entry.origin.kind != "whole"]
-    written = [held_text(entry.message) for entry in entries]
+    changed = [entry for entry in step.view.entries if entry.origin.kind != "whole"]
+    texts = [held_text(entry.message) for entry in changed]
+    written = [held_text(entry.message) for entry in changed if entry.origin.kind == "generated"]
     n = len(step.history)
     stated = [each for each in statements.constraints if each.stated_at < n]
     gone = [each for each in stated if fates.fate_of(each.stated_at) != "whole"]
-    kept = [each for each in gone if _survives(each, n, fates, written)]
+    kept = [each for each in gone if _survives(each, n, fates, texts)]
     plan = statements.plan_at(n)
     is_plan_gone = plan is not None and fates.fate_of(plan.stated_at) != "whole"
     items = plan.open_items if plan is not None and is_plan_gone else ()
     states = statements.states_before(n)
     seen = states_of(step.view.messages, statements.failed)
-    files = Counter(survival_of(states, seen, written).values())
+    named = _files_named(statements, fates, changed, n)
+    files = Counter(survival_of(states, seen, written, named).values())
     return Round(
         number=number,
         request=step.request.index,
@@ -168,13 +175,31 @@ def _round(
         constraints=len(gone),
         constraints_kept=len(kept),
         obligations=len(items),
-        obligations_kept=sum(_is_in_any(item, written) for item in items),
-        obligations_ticked=sum(any(is_ticked_in(item, text) for text in written) for item in items),
+        obligations_kept=sum(_is_in_any(item, texts) for item in items),
+        obligations_ticked=tuple(
+            digest_of(item)[:12]
+            for item in items
+            if any(is_ticked_in(item, text) for text in written)
+        ),
         files=len(states),
         files_stale=files["stale"],
         files_lost=files["lost"],
         constraints_by_position=_by_position(gone, kept, n),
     )
+
+
+def _files_named(
+    statements: Statements, fates: FateTracker, changed: Iterable[Entry], n_messages: int
+) -> frozenset[str]:
+    """Return the files that whole messages of the view name, or what is left of an edited one."""
+    named = statements.files_named
+    whole = (at for at in named if at < n_messages and fates.fate_of(at) == "whole")
+    found = {path for at in whole for path in named[at]}
+    for entry in changed:
+        if entry.origin.kind == "edited":
+            text, said = held_text(entry.message), named.get(entry.origin.first, {})
+            found |= {path for path, name in said.items() if occurs_in(name, text)}
+    return frozenset(found)
 
 
 def _survives(each: Statement, n: int, fates: FateTracker, written: Sequence[str]) -> bool:

@@ -13,9 +13,9 @@ SURVIVAL_METRICS: Final = (
         "Sentences of the user that say what to do or not to do (always, never, must, only, from "
         "now on, 不得, 必须 ...), of at least four words. At the last request of each segment, of "
         "those whose message no longer stands whole: the share that another whole message repeats "
-        "word by word, or of which a sentence in the strategy's own texts has at least 90 % of the "
-        "words. Never pooled with other facts. By place (first, middle, last third) and after each "
-        "compaction in the sidecars.",
+        "word by word, or of which a sentence has at least 90 % of the words, in a text that the "
+        "strategy wrote or in what it left of a message. Never pooled with other facts. By place "
+        "(first, middle, last third) and after each compaction in the sidecars.",
     ),
     Metric(
         "obligations_kept_fraction",
@@ -23,23 +23,26 @@ SURVIVAL_METRICS: Final = (
         "share of open tasks",
         "higher",
         "Open items of the last todo list or check boxes that were recorded. At the last request "
-        "of each segment, if the list's message no longer stands whole: the share of which the "
-        "strategy's own texts have at least 90 % of the words.",
+        "of each segment, if the list's message no longer stands whole: the share of which a "
+        "sentence has at least 90 % of the words, in a text that the strategy wrote or in what it "
+        "left of a message.",
     ),
     Metric(
         "obligations_ticked",
         "Tasks ticked",
         "open tasks",
         "lower",
-        "Open items that a text of the strategy lists as done, over all compactions looked at.",
+        "Open items that a text which the strategy wrote lists as done after any compaction that "
+        "was looked at; each item once.",
     ),
     Metric(
         "files_lost_fraction",
         "Files lost",
         "share of files",
         "lower",
-        "Files that calls read or changed and that the view no longer names, at the last request "
-        "of each segment. What shell commands do to files is not seen.",
+        "Files that calls read or changed and that no text or call of the view names any more, at "
+        "the last request of each segment. By the last folder and name, unless two files share "
+        "them. What shell commands do to files is not seen.",
     ),
     Metric(
         "files_stale_fraction",
@@ -47,7 +50,7 @@ SURVIVAL_METRICS: Final = (
         "share of files",
         "lower",
         "Files that the view names, but not with what was done to them last (read, modified, "
-        "deleted): by a visible call, or by a line of the strategy's texts that says so.",
+        "deleted): by a visible call, or by a line that the strategy wrote and that says so.",
     ),
     Metric(
         "cliff_round",
