@@ -22,7 +22,7 @@ from compaction.entries import is_sorted_by_origin as is_sorted_by_origin
 from compaction.entries import merge_spans as merge_spans
 from compaction.entries import spans_of as spans_of
 from compaction.entries import whole as whole
-from compaction.messages import Message, Messages
+from compaction.messages import Message, Messages, ToolCall
 from compaction.pairing import Pairing
 
 if TYPE_CHECKING:
@@ -120,14 +120,23 @@ class History:
 
     def is_self_contained(self, start: int) -> bool:
         """Whether every result from `start` on answers a call that is from there on too."""
-        log, calls = self._log, self._log.pairing
-        for message in log.messages[len(calls) : self._length]:
-            calls.append(message)
+        calls = self._paired().call_of
         return all(
-            at in calls.call_of and calls.call_of[at][0] >= start
+            at in calls and calls[at][0] >= start
             for at in range(start, self._length)
-            if log.messages[at].is_result
+            if self._log.messages[at].is_result
         )
+
+    def call_of(self, index: int) -> ToolCall | None:
+        """Return the call that a message answers; None for what is no result, or an orphan."""
+        found = self._paired().call_of.get(index)
+        return found[1] if found else None
+
+    def _paired(self) -> Pairing:
+        log = self._log
+        for message in log.messages[len(log.pairing) : self._length]:
+            log.pairing.append(message)
+        return log.pairing
 
     def unchanged_since(self, previous: "History") -> int:
         """Return how many leading messages are those of another history.

@@ -151,11 +151,13 @@ class _First(Sequence[Entry]):
         return self._entries[index % self._length]
 
 
-def retrieval_usd(prefix_tokens: float, result_tokens: float, prices: PriceVector) -> float:
-    """Price a request that fetches something again: all of the prompt, and the result.
+def retrieval_usd(
+    prefix_tokens: float, result_tokens: float, prices: PriceVector, *, output_tokens: float = 0.0
+) -> float:
+    """Price a request that fetches something again: all of the prompt, the call, and the result.
 
     The prompt was sent a moment ago, so it is read from the cache as far as the rule allows.
     """
     read = cached_length(prices.caching, prefix_tokens)
     split = split_of(prices.caching, prefix_tokens + result_tokens, read)
-    return charge(split, 0.0, prices).input
+    return charge(split, output_tokens, prices).total

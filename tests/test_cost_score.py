@@ -147,10 +147,49 @@ def test_what_was_needed_and_cleared_is_fetched_with_the_whole_prompt():
 
     found = scored(Rule(without_the_log)).columns
 
-    retrieval = (last * 1 + count(TALK[2]) * 12.5) / PER
+    call = conversation.counter.count_text(TALK[1].tool_calls[0].arguments)
+    retrieval = (last * 1 + count(TALK[2]) * 12.5 + call * 50) / PER
     assert found["retrievals"] == 1
     assert found["net_saved_usd_p50"] == pytest.approx(found["saved_usd"] - retrieval / 2)
     assert found["net_saved_usd_p100"] == pytest.approx(found["saved_usd"] - retrieval)
+
+
+OTHER = "/srv/billing/archive_index.db"
+BOTH = (
+    *TALK[:2],
+    result("c1", f"the nightly export writes into {LOG} and then closes {OTHER} for the day"),
+    *TALK[3:],
+)
+
+
+def test_what_was_fetched_is_read_by_later_requests_and_not_fetched_again():
+    longer = (*BOTH, *steps(4), says(f"I open {OTHER}."))
+    short, long = (
+        scored(Rule(without_the_log), conversation=prepared(*talk)) for talk in (BOTH, longer)
+    )
+    count = prepared(*BOTH).counter
+    carried = count.count(BOTH[2]) + count.count_text(BOTH[1].tool_calls[0].arguments)
+
+    fetched = [each.sidecar["cost"]["after_usd"]["retrievals"] for each in (short, long)]
+
+    assert long.columns["lost"] + long.columns["regenerable"] == 2
+    assert (short.columns["retrievals"], long.columns["retrievals"]) == (1, 1)
+    later = long.columns["requests"] - short.columns["requests"]
+    assert fetched[1] - fetched[0] == pytest.approx(later * carried * 1 / PER)
+
+
+def test_what_was_fetched_is_fetched_again_after_the_view_changed():
+    def twice(history):
+        view = without_the_log(history)
+        if len(history) < len(BOTH) + 8:
+            return view
+        entries = list(view.entries)
+        entries[4] = entries[4].edited(entries[4].message.with_text("[cut]"), "rule")
+        return View(tuple(entries))
+
+    talk = (*BOTH, *steps(4), says(f"I open {OTHER}."))
+
+    assert scored(Rule(twice), conversation=prepared(*talk)).columns["retrievals"] == 2
 
 
 def test_what_has_just_been_seen_is_not_fetched():
@@ -190,14 +229,7 @@ def test_tokens_are_those_of_the_provider_as_far_as_it_reported_them():
 
 
 def test_two_needs_of_one_message_are_fetched_at_once():
-    other = "/srv/billing/archive_index.db"
-    talk = (
-        user("Find it."),
-        says("", ("c1", "read_notes", {"n": 1})),
-        result("c1", f"the nightly export writes into {LOG} and then closes {other} for the day"),
-        *steps(4),
-        says(f"I open {LOG} and {other}."),
-    )
+    talk = (*BOTH[:-1], says(f"I open {LOG} and {OTHER}."))
 
     found = scored(Rule(without_the_log), conversation=prepared(*talk)).columns
 

@@ -31,8 +31,10 @@ COST_METRICS: Final = (
         "higher",
         "Saved dollars if, of what is needed over a long gap and not shown (recoverable, "
         "regenerable, lost, not declared), the agent gets half again: recovery probability 0.5. "
-        "Each retrieval is a request of its own: the whole prompt read from the cache, and the "
-        "message that held it as new input; what two needs have in one message is fetched once.",
+        "Each retrieval is a request of its own: the whole prompt read from the cache, the call "
+        "that first brought the message as output, and the message as new input. What was fetched "
+        "is read with every later request, and not fetched again, until the view next changes; "
+        "what two needs have in one message is fetched once.",
     ),
     Metric(
         "net_saved_usd_p100",

@@ -11,7 +11,7 @@ from evals.money.break_even import absorbed_requests, repaid_fraction, typical_b
 from evals.money.ledger import Ledger
 from evals.money.own_calls import CallSize, call_size, call_usd
 from evals.money.pricing import Pricing
-from evals.money.retrievals import Retrieval, retrievals_at
+from evals.money.retrievals import Refetching
 from evals.replay import Step
 from evals.scorers import Cell
 
@@ -45,7 +45,7 @@ class CostScorer:
         self._meter = Meter(self._prepared, self._prices, pricing.limits)
         self._ledger = Ledger(self._prepared, self._prices)
         self._calls: list[_OwnCall] = []
-        self._retrievals: list[Retrieval] = []
+        self._refetching = Refetching(self._prepared, self._prices)
 
     def see(self, step: Step, fates: FateTracker) -> None:
         sent = self._meter.send(
@@ -53,15 +53,13 @@ class CostScorer:
         )
         self._ledger.see(step, sent, self._own_calls_usd(step))
         judged = self._needs.judged
-        self._retrievals += retrievals_at(
-            step, judged[self._n_judged :], self._prepared, self._prices
-        )
+        is_new = self._ledger.breaks[-1:] == [step.request.index]
+        self._refetching.see(step, judged[self._n_judged :], is_new=is_new)
         self._n_judged = len(judged)
 
     def columns(self) -> dict[str, Any]:
         before, after = self._pricing.before, self._meter.bill
         own_usd = sum((call.usd for call in self._calls), 0.0)
-        retrievals_usd = sum(each.usd for each in self._retrievals)
         after_usd = after.usd + own_usd
         saved_usd = before.usd - after_usd
         repayments = self._ledger.repayments
@@ -73,10 +71,10 @@ class CostScorer:
             "saved_usd": saved_usd,
             "saved_usd_fraction": saved_usd / before.usd if before.usd else None,
             **{
-                f"net_saved_usd_{name}": saved_usd - probability * retrievals_usd
+                f"net_saved_usd_{name}": saved_usd - probability * self._refetching.usd
                 for name, probability in PROBABILITIES.items()
             },
-            "retrievals": len(self._retrievals),
+            "retrievals": len(self._refetching.retrievals),
             "own_calls_usd": own_usd,
             "own_input_tokens": sum((call.size.input_tokens for call in self._calls), 0.0),
             "own_output_tokens": sum((call.size.output_tokens for call in self._calls), 0.0),
@@ -98,7 +96,6 @@ class CostScorer:
     def sections(self) -> Json:
         before, after = self._pricing.before, self._meter.bill
         own_usd = sum(call.usd for call in self._calls)
-        retrievals_usd = sum(each.usd for each in self._retrievals)
         return {
             "cost": {
                 "prices": self._prices.to_json(),
@@ -108,7 +105,7 @@ class CostScorer:
                 "after_usd": {
                     **_by_kind(after),
                     "own_calls": round(own_usd, USD_DIGITS),
-                    "retrievals": round(retrievals_usd, USD_DIGITS),
+                    "retrievals": round(self._refetching.usd, USD_DIGITS),
                 },
                 "own_calls": [
                     [call.request, *_rounded(call.size), round(call.usd, USD_DIGITS)]
@@ -116,7 +113,7 @@ class CostScorer:
                 ],
                 "retrievals": [
                     [each.request, round(each.result_tokens), round(each.usd, USD_DIGITS)]
-                    for each in self._retrievals
+                    for each in self._refetching.retrievals
                 ],
                 "breaks": self._ledger.breaks,
                 "compactions": [

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from evals.cost import retrieval_usd
+from evals.cost import PER, retrieval_usd
 from evals.fidelity.need_status import Status
 from evals.money.prices import PriceVector
 from evals.needs import Need
@@ -18,29 +18,57 @@ class Retrieval(NamedTuple):
     """One request more, that fetches one earlier message again."""
 
     request: int
-    prompt_tokens: float
-    """All of the view, sent once more."""
     result_tokens: float
     usd: float
+    """Of this request; what it brought is carried along after it, see `Refetching.usd`."""
 
 
-def retrievals_at(
-    step: Step, judged: Iterable[tuple[Need, Status]], prepared: Prepared, prices: PriceVector
-) -> list[Retrieval]:
-    """Return the retrievals that the needs of a request ask for, one for each source.
+class Refetching:
+    """What an agent would fetch again, and carry along until the view is compacted again.
 
     Needs over long gaps only, as in the headline. Of several sources the latest is fetched; what
-    two needs have in one message is fetched once.
+    two needs have in one message is fetched once, and not again as long as it is carried.
     """
-    sources = {
+
+    def __init__(self, prepared: Prepared, prices: PriceVector) -> None:
+        self._prepared = prepared
+        self._prices = prices
+        self._fetched: set[int] = set()
+        self._carried_tokens = 0.0
+        self._segment: int | None = None
+        self.retrievals: list[Retrieval] = []
+        self.carried_usd = 0.0
+
+    @property
+    def usd(self) -> float:
+        return sum((each.usd for each in self.retrievals), 0.0) + self.carried_usd
+
+    def see(self, step: Step, judged: Iterable[tuple[Need, Status]], *, is_new: bool) -> None:
+        """Take in a request and its needs; `is_new` if its view does not follow the one before."""
+        if is_new or step.request.segment != self._segment:
+            self._fetched.clear()
+            self._carried_tokens, self._segment = 0.0, step.request.segment
+        rates = self._prices.rates_of(step.tokens + self._carried_tokens)
+        read_usd = rates.input if self._prices.caching.reads == "nothing" else rates.read
+        self.carried_usd += self._carried_tokens * read_usd / PER
+        for source in sorted(_wanted(judged) - self._fetched):
+            self._fetch(source, step)
+
+    def _fetch(self, source: int, step: Step) -> None:
+        counter, slope = self._prepared.counter, step.segment.calibration.slope
+        call = step.history.call_of(source)
+        result_tokens = slope * counter.count(step.history[source])
+        call_tokens = slope * counter.count_text(call.arguments) if call else 0.0
+        prompt_tokens = step.tokens + self._carried_tokens
+        usd = retrieval_usd(prompt_tokens, result_tokens, self._prices, output_tokens=call_tokens)
+        self.retrievals.append(Retrieval(step.request.index, result_tokens, usd))
+        self._carried_tokens += call_tokens + result_tokens
+        self._fetched.add(source)
+
+
+def _wanted(judged: Iterable[tuple[Need, Status]]) -> set[int]:
+    return {
         max(need.sources)
         for need, status in judged
         if need.kind == "need" and need.is_long and need.sources and status in FETCHED
     }
-    found = []
-    for source in sorted(sources):
-        counted = prepared.counter.count(step.history[source])
-        result_tokens = step.segment.calibration.slope * counted
-        usd = retrieval_usd(step.tokens, result_tokens, prices)
-        found.append(Retrieval(step.request.index, step.tokens, result_tokens, usd))
-    return found
