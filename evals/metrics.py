@@ -93,8 +93,9 @@ METRICS: Final = (
         "The share of needs still visible in their source, restated in a line that shares at least "
         "three informative words with it, or recoverable through a handle that was tested. Over "
         "gaps of more than 3 requests; mean over the requests of a transcript that have needs, "
-        "then over transcripts. An upper bound on what a model would recall: visible is not "
-        "understood.",
+        "then over transcripts. An estimate from text of what a model could still use: visible "
+        "is not understood, so it mostly says too much; what is restated in another form is "
+        "missed.",
     ),
     Metric(
         "matched_reach",

@@ -14,7 +14,7 @@ PLACEBO_WARNING: Final = 0.02
 CAVEATS: Final = (
     "Fixed trajectory: the recorded actions are replayed; an agent might have acted differently "
     "on a compacted context.",
-    "Reach is an upper bound: what is visible or recoverable is not yet understood or used.",
+    "Reach is an estimate from text: visible is not understood; another form is missed.",
     "Recorded, authored and generated transcripts are never pooled.",
     "Means are over transcripts on which a setting saved at least 1 % (n); failed cells stay in "
     "the count of all. Reach is a mean over transcripts, each counted alike; lost counts the needs "
@@ -25,7 +25,7 @@ CAVEATS: Final = (
     EXPLANATION,
 )
 SHORT_CAVEATS: Final = (
-    "Fixed trajectory; reach is an upper bound; authored and recorded data are not pooled. "
+    "Fixed trajectory; reach is an estimate from text; authored and recorded data are not pooled. "
     "n = transcripts."
 )
 

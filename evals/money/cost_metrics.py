@@ -106,8 +106,9 @@ COST_METRICS: Final = (
         "requests",
         "lower",
         "After how many requests a compaction is repaid, the one that it was made for counted: (S "
-        "(w - r) + A) / (R r), with R tokens removed, S rewritten, A the price of its model calls, "
-        "r and w the prices of a token read and written. The median over compactions; none if "
+        "(w - r) + A) / (R r), with R tokens removed, S rewritten as far as the cache still held "
+        "what was there, A the price of its model calls, r and w the prices of a token read and "
+        "written. The median over compactions; none if "
         "that one is never repaid.",
     ),
     Metric(

@@ -36,8 +36,9 @@ PROBE_METRICS: Final = (
         "share of counted probes",
         "higher",
         "Answered right over the view: exactly, or after folding case, width, punctuation and "
-        "thousands separators, or by a strict judge where those do not decide. As only probes "
-        "count that are right uncompacted, this is accuracy over uncompacted accuracy.",
+        "thousands separators, or by a strict judge where those do not decide. All of these "
+        "were right uncompacted, so uncompacted this is 100 %; what only the view gets right is "
+        "not counted.",
     ),
     Metric(
         "probe_unknown_fraction",
