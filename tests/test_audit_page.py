@@ -4,7 +4,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 from evals.audit.command import to_json
-from evals.audit.text import CONTESTANT_HEADS
+from evals.audit.tables import CONTESTANT_HEADS
 from reports.audit_page import audit_html
 from tests.audit_cases import OUTCOMES, compacted
 from tests.test_audit_text import audit_of

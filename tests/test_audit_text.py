@@ -3,6 +3,8 @@
 import re
 from dataclasses import replace
 
+import pytest
+
 from evals.audit.findings import findings_of
 from evals.audit.rendering import as_markdown, as_text
 from evals.audit.sessions import audit_session
@@ -49,7 +51,7 @@ Compaction 1 (auto) before request 4: 107 tokens became 35; 6 requests after it
 -------------------------------------------------------------------------------
 """
 GRID = """\
-at the boundary                 tokens   reached  by handle  named  lost  of missing
+at the boundary                 tokens   reached  by handle  named  gone  of missing
 recorded                            35    1 of 4          0      1     2      0 of 2
 at most, by whole messages          35  2.0 of 4
 identity                    107 (over)    4 of 4          0      0     0      2 of 2
@@ -81,7 +83,7 @@ def test_markdown_has_all_columns_and_escapes_names():
     text = as_markdown(sections_of(audit))
 
     assert "## a\\|b&lt;script&gt; (s\\_1.json): 9 requests, largest input 170 tokens" in text
-    assert "| at the boundary | tokens | reached | by handle | named | lost | of missing |" in text
+    assert "| at the boundary | tokens | reached | by handle | named | gone | of missing |" in text
     assert "| recorded | 35 | 1 of 4 | 0 | 1 | 2 | 0 of 2 | 0 of 1 | – | 1 of 1 | 1 |" in text
     assert "<script>" not in text
 
@@ -148,7 +150,8 @@ def test_what_cannot_be_judged_is_no_loss():
 def test_sessions_without_compaction_stand_in_one_table():
     plain = Transcript("plain", (segment(compacted().segments[0].messages),), source="p.json")
 
-    text = as_text(sections_of(audit_of(plain, replace(plain, name="other"))))
+    sections = sections_of(audit_of(plain, replace(plain, name="other")))
+    text = as_text(sections, width=200)
 
     assert "2 sessions, 0 of them compacted; 0 compactions that can be judged." in text
     assert "plain (p.json)" in text
@@ -164,7 +167,7 @@ def test_what_would_have_fired_is_told_with_when():
     (section,) = (
         each
         for each in sections_of(audit_of(Transcript("t", (segment(made.messages),))))
-        if each.title == "Sessions without a compaction"
+        if each.title == "Logs without a compaction"
     )
 
     cells = dict(zip(section.grid.heads, section.grid.rows[0], strict=True))
@@ -201,8 +204,9 @@ def test_the_best_at_the_same_sizes_is_compared_only_where_it_fits():
     ) in overall(fits, does_not)
     assert "At the same sizes clear_tool_results would have kept 6 of 8" in overall(fits, fits)
     assert "At the same sizes" not in overall(does_not)
+    assert "No strategy here could be made as small as the recorded" in overall(does_not)
     worse = replace(found, contestants=(recorded, replace(fitting, reached=1)))
-    assert "At the same sizes no strategy here would have kept more." in overall(worse)
+    assert "No strategy here that fits into the same sizes would have kept more." in overall(worse)
 
 
 def test_a_failed_session_is_named():
@@ -212,8 +216,58 @@ def test_a_failed_session_is_named():
     text = as_text(sections_of(Audit((failed,), show_text=False, refused=("b.json: damaged",))))
 
     assert "Failed: story (story.json): no luck" in text
-    assert "Sessions without a compaction" not in text
+    assert "Logs without a compaction" not in text
     assert "Not read: b.json: damaged" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_tables_and_sentences_fit_a_terminal(width):
+    plain = Transcript("plain", (segment(compacted().segments[0].messages),), source="p.json")
+
+    text = as_text(sections_of(audit_of(compacted(), plain)), width=width)
+
+    assert max(map(len, text.splitlines())) <= width
+    for figure in ("107", "2.0 of 4", "by handle", "largest input", "never"):
+        assert figure in text
+
+
+def test_files_of_one_session_are_one_session():
+    (first,) = audit_of(compacted()).sessions
+    plain = Transcript("plain", (segment(compacted().segments[0].messages),), source="p.json")
+    (second,) = audit_of(plain).sessions
+    files = (replace(first, session="s1"), replace(second, session="s1"))
+
+    sections = {e.title: e.findings for e in sections_of(Audit(files, show_text=False))}
+
+    assert sections["Audit of recorded compactions"][0].startswith(
+        "1 session in 2 files, 1 of them compacted;"
+    )
+    assert sections["Logs without a compaction"][0].startswith(
+        "1 log (1 of a session that another file shows compacted) in which nothing was compacted."
+    )
+
+
+def test_a_summary_that_the_log_does_not_show_may_have_kept_more():
+    (session,) = audit_of(compacted()).sessions
+    hidden = replace(session.boundaries[0], is_readable=False)
+    audit = Audit((replace(session, boundaries=(hidden,)),), show_text=False)
+
+    text = " ".join(as_text(sections_of(audit), width=1_000).split())
+
+    assert "1 compaction has a summary that the log does not show; it may have kept more." in text
+    assert "nowhere in what the log shows of the compacted view" in text
+    assert "recorded, as far as it can be read" in text
+
+
+def test_a_budget_below_what_is_sent_in_any_case_has_no_bound():
+    (session,) = audit_of(compacted()).sessions
+    small = replace(session.boundaries[0], fixed_tokens=50, best_possible_fraction=None)
+    audit = Audit((replace(session, boundaries=(small,)),), show_text=False)
+
+    text = as_text(sections_of(audit))
+
+    assert re.search(r"instructions and what is new, alone +50 \(over\) +– +–", text)
+    assert "at most, by whole messages" not in text
 
 
 def test_names_cannot_steer_a_terminal():

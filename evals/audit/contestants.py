@@ -79,12 +79,17 @@ class Place:
     """The last so many messages of the history came after the boundary."""
 
     @property
-    def free_tokens(self) -> int:
-        """What the budget leaves beside the instructions and what is new, which are always sent."""
+    def fixed_tokens(self) -> int:
+        """Tokens of the instructions and of what is new, which are always sent."""
         messages = self.history.messages()
         fixed = [message for message in messages if message.role in INSTRUCTION_ROLES]
         fixed += messages[len(messages) - self.n_new :]
-        return max(0, self.budget_tokens - sum(map(self.prepared.counter.count, fixed)))
+        return sum(map(self.prepared.counter.count, fixed))
+
+    @property
+    def free_tokens(self) -> int:
+        """What the budget leaves beside the fixed tokens."""
+        return max(0, self.budget_tokens - self.fixed_tokens)
 
     def tokens_of(self, view: View) -> int:
         return sum(map(self.prepared.counter.count, view.messages))

@@ -95,7 +95,9 @@ def _missing(each: BoundaryAudit) -> Iterator[str]:
     what = listed([counted(n, CLASS_WORDS.get(name, name)) for name, n in classes.most_common()])
     within = max(line.after_requests for line in missing)
     were = "was" if len(missing) == 1 else "were"
-    text = f"{what} {were} needed again within {counted(within, 'request')} and {were} gone"
+    is_whole = each.is_readable and not each.unlogged_tokens
+    gone = f"{were} gone" if is_whole else "nowhere in what the log shows of the compacted view"
+    text = f"{what} {were} needed again within {counted(within, 'request')} and {gone}"
     keeping = each.clearing
     all_of = "it" if len(missing) == 1 else "all of them"
     if keeping is None:

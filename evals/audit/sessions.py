@@ -78,6 +78,7 @@ def audit_session(transcript: Transcript, plan: AuditPlan) -> SessionAudit:
         peak_tokens=round(prepared.peak_tokens),
         priced_model=pricing.priced.vector.model,
         unused=tuple(_unused(each) for each in found if isinstance(each, UnusedBoundary)),
+        session=transcript.session,
     )
     if not found:
         fires = first_fires(prepared, firing_settings(), plan.model)
@@ -152,6 +153,7 @@ class _Boundary:
             requests_after=len(boundary.prepared.requests),
             history_tokens=place.history.total(boundary.prepared.counter),
             view_tokens=place.budget_tokens,
+            fixed_tokens=place.fixed_tokens,
             unlogged_tokens=self._unlogged,
             is_readable=boundary.is_readable,
             needs=_counts(headline),
@@ -168,7 +170,11 @@ class _Boundary:
                 replace(self._standing(recorded, missing), tokens=place.budget_tokens),
                 *(self._contestant(each, missing) for each in self._plan.settings),
             ),
-            best_possible_fraction=best_possible(self._headline, place),
+            best_possible_fraction=(
+                None
+                if place.fixed_tokens > place.budget_tokens
+                else best_possible(self._headline, place)
+            ),
             clearing=self._clearing(missing),
             is_text_shown=self._plan.show_text,
         )

@@ -3,28 +3,23 @@
 Every sentence is made of numbers of `evals.audit.values`; nothing is stated that was not counted.
 """
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Final
 
+from evals.audit.checks import checks_of
 from evals.audit.findings import NEARLY_ALL_FRACTION, findings_of
+from evals.audit.tables import Grid, contestants, fires
 from evals.audit.values import Audit, BoundaryAudit, Contestant, SessionAudit
-from evals.audit.words import TIER_WORDS, counted, dollars
+from evals.audit.words import counted, dollars
 
-CONTESTANT_HEADS: Final = (
-    *("at the boundary", "tokens", "reached", "by handle", "named", "lost", "of missing"),
-    *("instructions", "tasks", "files lost", "invented"),
-)
-TERMINAL_COLUMNS: Final = 7
-"""Of the contestants; files have them all."""
 CAVEATS: Final = (
     "Needs: references that were used after a boundary and that a tool result or user message had "
     "brought before it. Reached: with its line, restated, or in the store behind a handle. Named: "
-    "only mentioned. What was read again in time is a cost and no loss. Of missing: of what the "
-    "recorded compaction had not kept. Tables ask the view alone, whatever was read again later.",
+    "only mentioned. Gone: none of these. Tables ask the view right after the boundary, so what is "
+    "gone there is lost only if it was used before it was read again; read again in time it is a "
+    "cost. Of missing: of what was gone after the recorded compaction.",
     "Other strategies get the same history and the tokens of what was really sent; what the agent "
     "did is held fixed. In brackets: the part of these tokens that a strategy used; it is set to "
     "use as many as fit, and what it leaves its own rules leave. Summaries are extractive unless "
@@ -33,16 +28,6 @@ CAVEATS: Final = (
     "Tokens at boundaries are counted with o200k_base; those read again are scaled to what the "
     "provider reported, and priced as {prices}.",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table; the first column is a name, the others are numbers."""
-
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    terminal_columns: int | None = None
-    """So many are enough on a terminal; None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +41,22 @@ class Section:
 
 def sections_of(audit: Audit) -> list[Section]:
     """Return everything that is said, what matters most first."""
-    compacted = [each for each in audit.sessions if each.boundaries or each.unused]
+    compacted = [each for each in audit.sessions if each.is_compacted]
     compacted.sort(key=_weight, reverse=True)
-    others = [each for each in audit.sessions if not (each.boundaries or each.unused or each.error)]
+    others = [each for each in audit.sessions if not (each.is_compacted or each.error)]
     sections = [Section("Audit of recorded compactions", 1, tuple(_overall(audit)))]
     for session in compacted:
         sections.append(Section(_session_title(session), 2, tuple(_unused(session))))
         sections += [
-            Section(_boundary_title(each), 3, tuple(findings_of(each)), _contestants(each))
+            Section(_boundary_title(each), 3, tuple(findings_of(each)), contestants(each))
             for each in session.boundaries
         ]
     if others:
-        findings = (_what_fires(others),)
-        sections.append(Section("Sessions without a compaction", 2, findings, _fires(others)))
+        findings = (_what_fires(others, _compacted(audit)),)
+        sections.append(Section("Logs without a compaction", 2, findings, fires(others)))
+    boundaries = [boundary for each in compacted for boundary in each.boundaries]
+    if boundaries:
+        sections.append(Section("Checks of this audit", 2, tuple(checks_of(boundaries))))
     prices = ", ".join(sorted({each.priced_model for each in compacted})) or "nothing"
     notes = [note.format(prices=prices) for note in CAVEATS]
     notes += [] if audit.show_text else ["Names of what was lost are shown with --show-text."]
@@ -79,9 +67,12 @@ def sections_of(audit: Audit) -> list[Section]:
 def _overall(audit: Audit) -> Iterator[str]:
     found = [each for session in audit.sessions for each in session.boundaries]
     unused = sum(len(session.unused) for session in audit.sessions)
-    with_any = sum(bool(session.boundaries or session.unused) for session in audit.sessions)
+    all_of = {session.identity for session in audit.sessions}
+    n_files = len({session.source for session in audit.sessions})
+    in_files = f" in {counted(n_files, 'file')}" if n_files > len(all_of) else ""
     yield (
-        f"{counted(len(audit.sessions), 'session')}, {with_any:,} of them compacted; "
+        f"{counted(len(all_of), 'session')}{in_files}, {len(_compacted(audit)):,} of them "
+        "compacted; "
         f"{counted(len(found), 'compaction')} that can be judged"
         f"{f', {unused:,} about which nothing can be asked' if unused else ''}."
     )
@@ -108,6 +99,11 @@ def _overall(audit: Audit) -> Iterator[str]:
             f"Keeping the last {keep:,} tool results would have kept everything that was missing "
             f"at {counted(len(fewest), 'boundary', 'boundaries')}."
         )
+
+
+def _compacted(audit: Audit) -> set[str]:
+    """Return the sessions of which at least one file holds a compaction."""
+    return {each.identity for each in audit.sessions if each.is_compacted}
 
 
 def _weight(session: SessionAudit) -> tuple[float, int]:
@@ -141,7 +137,18 @@ def _total_needs(found: Sequence[BoundaryAudit]) -> str:
     return (
         f"Of {counted(asked, 'reference')} needed afterwards the recorded compactions kept "
         f"{kept:,}, named {named:,}, left {read:,} to be read again and lost {lost:,}"
-        f"{f'; {unseen:,} cannot be judged' if unseen else ''}."
+        f"{f'; {unseen:,} cannot be judged' if unseen else ''}.{_unreadable(found)}"
+    )
+
+
+def _unreadable(found: Sequence[BoundaryAudit]) -> str:
+    n = sum(not each.is_readable for each in found)
+    if not n:
+        return ""
+    verb = "has" if n == 1 else "have"
+    return (
+        f" {counted(n, 'compaction')} {verb} a summary that the log does not show; it may have "
+        "kept more."
     )
 
 
@@ -158,8 +165,13 @@ def _best_overall(found: Sequence[BoundaryAudit]) -> str | None:
                     recoverable=each.recoverable,
                     recorded=boundary.contestants[0].reached,
                 )
-    if not totals or not any(boundary.needs.asked for boundary in found):
+    others = [one for boundary in found for one in boundary.contestants[1:]]
+    if all(one.is_control or one.error for one in others) or not any(
+        boundary.needs.asked for boundary in found
+    ):
         return None
+    if not totals:
+        return "No strategy here could be made as small as the recorded compactions."
     name, total = max(
         totals.items(),
         key=lambda item: (
@@ -169,7 +181,7 @@ def _best_overall(found: Sequence[BoundaryAudit]) -> str | None:
         ),
     )
     if total["reached"] <= total["recorded"]:
-        return "At the same sizes no strategy here would have kept more."
+        return "No strategy here that fits into the same sizes would have kept more."
     handle = f" ({total['recoverable']:,} only through a handle)" if total["recoverable"] else ""
     fits = (
         ""
@@ -213,84 +225,13 @@ def _unused(session: SessionAudit) -> Iterator[str]:
         yield f"A compaction{size} cannot be judged: {each.reason}."
 
 
-def _contestants(each: BoundaryAudit) -> Grid:
-    rows = [_row(one, each) for one in each.contestants]
-    if each.best_possible_fraction is not None:
-        best = each.best_possible_fraction * each.needs.asked
-        rows.insert(
-            1,
-            (
-                "at most, by whole messages",
-                f"{each.view_tokens:,}",
-                f"{best:,.1f} of {each.needs.asked:,}",
-                *[""] * (len(CONTESTANT_HEADS) - 3),
-            ),
-        )
-    return Grid(CONTESTANT_HEADS, tuple(rows), TERMINAL_COLUMNS)
-
-
-def _row(one: Contestant, each: BoundaryAudit) -> tuple[str, ...]:
-    if one.error is not None or one.survived is None:
-        return (one.label, "failed", *[""] * (len(CONTESTANT_HEADS) - 2))
-    part = f" ({one.tokens / each.view_tokens:.0%})" if each.view_tokens else ""
-    over = part if one.is_within_budget else " (over)"
-    also = one.survived
+def _what_fires(sessions: Sequence[SessionAudit], compacted: Collection[str]) -> str:
+    beside = sum(each.identity in compacted for each in sessions)
+    also = f" ({beside:,} of a session that another file shows compacted)" if beside else ""
     return (
-        one.label,
-        f"{one.tokens:,}{'' if one is each.contestants[0] else over}",
-        f"{one.reached:,} of {one.asked:,}",
-        f"{one.recoverable:,}",
-        f"{one.named:,}",
-        _lost(one, each),
-        f"{one.missing_reached:,} of {len(each.missing):,}",
-        _share(also.constraints_kept, also.constraints),
-        _share(also.tasks_kept, also.tasks),
-        f"{also.files_lost:,} of {also.files:,}",
-        f"{also.unsupported:,}" if also.written_references else "–",
-    )
-
-
-def _lost(one: Contestant, each: BoundaryAudit) -> str:
-    if one is each.contestants[0] and each.needs.unseen:
-        return f"{one.lost - each.needs.unseen:,} (+{each.needs.unseen:,} unseen)"
-    return f"{one.lost:,}{f' (+{one.undeclared:,} not declared)' if one.undeclared else ''}"
-
-
-def _what_fires(sessions: Sequence[SessionAudit]) -> str:
-    return (
-        f"{counted(len(sessions), 'session')} in which nothing was compacted. Below: before "
+        f"{counted(len(sessions), 'log')}{also} in which nothing was compacted. Below: before "
         "which request, at how many input tokens, a strategy would first have done something, and "
-        "what: as it is, and with half of the session's largest input as its threshold (half)."
+        "what: as it is, and with half of the session's largest input as its threshold (half). "
+        "my_pi_agent and three_layer clear, snip and offload before their threshold, and decide by "
+        "characters; my_pi_agent summarizes from 80 % of it."
     )
-
-
-def _fires(sessions: Sequence[SessionAudit]) -> Grid | None:
-    labels = list(dict.fromkeys(fire.label for each in sessions for fire in each.first_fires))
-    rows = tuple(
-        (
-            f"{each.transcript} ({PurePath(each.source).name})",
-            f"{each.requests:,}",
-            f"{each.peak_tokens:,}",
-            *_fire_cells(each, labels),
-        )
-        for each in sessions
-    )
-    heads = [re.sub(r"\([^()]*50%[^()]*\)$", ", half", label) for label in labels]
-    return Grid(("session", "requests", "largest input", *heads), rows)
-
-
-def _fire_cells(session: SessionAudit, labels: Sequence[str]) -> Iterator[str]:
-    found = {fire.label: fire for fire in session.first_fires}
-    for label in labels:
-        fire = found.get(label)
-        if fire is None or fire.error is not None:
-            yield "failed" if fire else "–"
-        elif fire.request is None or fire.tokens is None:
-            yield "never"
-        else:
-            does = TIER_WORDS.get(fire.tier or "", fire.tier or "")
-            yield f"{fire.request:,} at {fire.tokens:,} {does}".rstrip()
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part:,} of {whole:,}" if whole else "–"

@@ -132,6 +132,8 @@ class BoundaryAudit:
     view_tokens: int
     """What the first request after it was sent, counted, and what the log does not hold of it: the
     budget of the contestants."""
+    fixed_tokens: int
+    """Of these, instructions and what came after the boundary: sent in any case."""
     unlogged_tokens: int
     """Sent, as the provider reported, and not in the log."""
     is_readable: bool
@@ -183,6 +185,16 @@ class SessionAudit:
     first_fires: tuple[FirstFire, ...] = ()
     """Of the default strategies, if nothing was compacted."""
     error: str | None = None
+    session: str | None = None
+    """The agent's own name for it: several files may be of one session."""
+
+    @property
+    def identity(self) -> str:
+        return self.session or f"{self.source}#{self.transcript}"
+
+    @property
+    def is_compacted(self) -> bool:
+        return bool(self.boundaries or self.unused)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """`audit`: what the compactions recorded in sessions lost, and what others would have kept."""
 
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -93,7 +94,7 @@ def audit(
     )
     audited = _with_bar(asked)
     found = audited.audit
-    typer.echo(json_text(found) if as_json else as_text(sections_of(found)), nl=False)
+    typer.echo(json_text(found) if as_json else as_text(sections_of(found), _width()), nl=False)
     if md is not None:
         write_text(md, as_markdown(sections_of(found)))
     if out is not None:
@@ -103,6 +104,13 @@ def audit(
         typer.echo(f"stopped after {n_done:,} of {n_all:,} sessions", err=True)
         sys.exit(EXIT_INTERRUPTED)  # typer.Exit would say that the same command continues
     raise typer.Exit(EXIT_FAILED if audited.has_failed else 0)
+
+
+def _width() -> int:
+    """Return the columns of the terminal; of a pipe, what sentences take."""
+    from evals.audit.rendering import WIDTH
+
+    return shutil.get_terminal_size((WIDTH, 24)).columns
 
 
 def _write(audited: "Audited", folder: Path) -> None:
