@@ -189,7 +189,7 @@ def _best_overall(found: Sequence[BoundaryAudit]) -> str | None:
         else f", where it fits ({counted(total['fits'], 'boundary', 'boundaries')}),"
     )
     return (
-        f"At the same sizes{fits} {name} would have kept {total['reached']:,} of "
+        f"Within the same sizes{fits} {name} would have kept {total['reached']:,} of "
         f"{total['asked']:,}{handle}, the recorded compactions {total['recorded']:,}."
     )
 
