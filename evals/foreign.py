@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NamedTuple
 
 from compaction.align import align
 from compaction.contract.callables import promises_of
@@ -82,7 +82,7 @@ def load_foreign(
         _source_digest(spec, declared.get("sources", [])),
         promises_of(
             spec,
-            mode=str(declared.get("mode")),
+            mode=declared.get("mode"),
             recoverable=declared.get("recoverable") is True,
             given=declared.get("promises", {}),
         ),
@@ -115,7 +115,7 @@ class ForeignCompactor:
                 "time": request.time,
             },
         }
-        answer = self.worker.ask(asked, self._seconds_left())
+        answer = self.worker.ask(asked, self._limit())
         try:
             returned = messages_from_openai(answer["messages"])
         except MessageError as error:
@@ -131,14 +131,16 @@ class ForeignCompactor:
     def recover(self, handle: str) -> str | None:
         if not self.strategy.promises.recoverable:
             return None
-        text = self.worker.ask({"recover": handle}, self._seconds_left()).get("text")
+        text = self.worker.ask({"recover": handle}, self._limit()).get("text")
         return text if isinstance(text, str) else None
 
-    def _seconds_left(self) -> float:
-        limit = self.strategy.timeout_seconds
+    def _limit(self) -> "Limit":
+        """Return the limit of a call that begins now: its own, or what is left of the cell."""
+        mine = Limit(self.strategy.timeout_seconds, "; raise --timeout")
         if self.deadline is None:
-            return limit
-        return max(0.0, min(limit, self.deadline - time.monotonic()))
+            return mine
+        left = max(0.0, self.deadline - time.monotonic())
+        return min(mine, Limit(left, "; that is all that its cell had left, raise --cell-timeout"))
 
     def _events(self, before: Entries) -> Iterator[CompactionEvent]:
         """Report what differs from the view before with the new messages, as one event.
@@ -158,6 +160,14 @@ class ForeignCompactor:
             yield CompactionEvent(
                 self.strategy.spec, "applied", messages_edited=edited, messages_removed=removed
             )
+
+
+class Limit(NamedTuple):
+    """How long an answer is waited for."""
+
+    seconds: float
+    advice: str = ""
+    """What the error says after it."""
 
 
 class Worker:
@@ -185,38 +195,57 @@ class Worker:
         )
         reader.start()
         self.close = weakref.finalize(self, _kill, self._process)
-        self.declared = self._receive(START_SECONDS)
+        self.declared = self._receive(Limit(START_SECONDS))
 
-    def ask(self, asked: Json, timeout_seconds: float) -> Json:
+    def ask(self, asked: Json, limit: Limit) -> Json:
         """Send one request and wait for its answer.
 
         Raises:
             StrategyError: the code raised, died, or did not answer in time (it is then killed).
         """
+        ends_at = time.monotonic() + limit.seconds
+        # What is larger than a pipe holds waits for a reader, and that may hang.
+        watchdog = threading.Timer(limit.seconds, self.close)
+        watchdog.daemon = True
+        watchdog.start()
         try:
             self._stdin.write(json.dumps(asked) + "\n")
             self._stdin.flush()
         except (OSError, ValueError) as error:  # ValueError: we have closed the pipe
+            if time.monotonic() >= ends_at:
+                raise self._too_late(limit) from error
             raise StrategyError(f"{self._spec}: its process has ended") from error
-        return self._receive(timeout_seconds)
+        finally:
+            watchdog.cancel()
+        return self._receive(limit, ends_at)
 
-    def _receive(self, timeout_seconds: float) -> Json:
+    def _receive(self, limit: Limit, ends_at: float | None = None) -> Json:
+        seconds = limit.seconds if ends_at is None else max(0.0, ends_at - time.monotonic())
         try:
-            line = self._lines.get(timeout=timeout_seconds)
+            line = self._lines.get(timeout=seconds)
         except queue.Empty:
             self.close()
-            raise StrategyError(
-                f"{self._spec} gave no answer within {timeout_seconds:g} s and was stopped"
-            ) from None
+            raise self._too_late(limit) from None
         if not line:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(END_SECONDS)
             self.close()
             raise StrategyError(f"{self._spec}: its process ended (exit {self._process.wait()})")
-        answer: Json = json.loads(line)
+        try:
+            answer: Json = json.loads(line)
+        except ValueError as error:
+            self.close()
+            raise StrategyError(
+                f"{self._spec} wrote {line[:40]!r} where only its answers go, and was stopped; "
+                "write to sys.stdout or sys.stderr"
+            ) from error
         if "error" in answer:
             raise StrategyError(f"{self._spec} {answer['error']}")
         return answer
+
+    def _too_late(self, limit: Limit) -> StrategyError:
+        within = f"gave no answer within {limit.seconds:.3g} s"
+        return StrategyError(f"{self._spec} {within} and was stopped{limit.advice}")
 
 
 def _read_lines(stream: IO[str], lines: "queue.Queue[str]") -> None:

@@ -13,8 +13,8 @@ import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, TextIO
@@ -30,9 +30,14 @@ class UserError(Exception):
 def main() -> None:
     asked = os.fdopen(os.dup(0), encoding="ascii")
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
+    # A fork of the user's code that comes back here must not answer a second time, nor keep the
+    # pipe open when this process has died.
+    for pipe in (asked.fileno(), answers.fileno()):
+        os.register_at_fork(after_in_child=partial(os.dup2, nothing, pipe))
     spec, parameters = sys.argv[1], json.loads(sys.argv[2])
     try:
         found = _load(spec)
@@ -43,14 +48,14 @@ def main() -> None:
             "promises": _promises(target),
             "sources": _sources(spec, found),
         }
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's module may raise anything
+    except BaseException as error:  # noqa: BLE001 - the user's module may raise anything
         _send(answers, {"error": _describe(error)})
         return
     _send(answers, declared)
     for line in asked:
         try:
             reply = _answer(target, json.loads(line))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - so may the user's function
+        except BaseException as error:  # noqa: BLE001 - so may the user's function
             reply = {"error": _describe(error)}
         _send(answers, reply)
 
@@ -172,14 +177,30 @@ def _has(target: Any, name: str) -> bool:
 
 
 def _promises(target: Any) -> Reply:
-    """Return the promises that the code makes, as a mapping of names to plain values."""
+    """Return the promises that the code makes, as a mapping of names to plain values.
+
+    Raises:
+        UserError: they are no mapping, and no object whose fields are read as one.
+    """
     given = getattr(target, "promises", None)
-    given = vars(given) if hasattr(given, "__dict__") else given
-    return dict(given) if isinstance(given, dict) else {}
+    if given is None:
+        return {}
+    named = getattr(given, "__dataclass_fields__", None) or getattr(given, "__dict__", {})
+    is_object = named and not inspect.isclass(given) and not inspect.isroutine(given)
+    found = {name: getattr(given, name) for name in named} if is_object else given
+    if not isinstance(found, Mapping):
+        kind = type(given).__name__
+        raise UserError(f'has promises that are a {kind}; write a dict: {{"keeps_system": True}}')
+    try:
+        return dict(json.loads(json.dumps(dict(found), allow_nan=False)))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UserError(f"has promises that are not JSON: {error}") from error
 
 
-def _mode(target: Any) -> str:
-    return "viewing" if getattr(target, "mode", None) == "viewing" else "rewriting"
+def _mode(target: Any) -> Any:
+    """Return what the code says of how it is called; whether it is a mode is judged by us."""
+    mode = getattr(target, "mode", None)
+    return mode if mode is None or isinstance(mode, str) else repr(mode)
 
 
 def _describe(error: BaseException) -> str:

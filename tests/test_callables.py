@@ -4,6 +4,7 @@ from types import MappingProxyType
 import pytest
 
 from compaction.contract.callables import as_strategy
+from compaction.contract.targets import promises_of
 from compaction.errors import StrategyError
 from compaction.history import History
 from compaction.llm import NoModel, drive
@@ -147,6 +148,25 @@ def test_a_promise_that_nobody_knows_is_refused():
 
     with pytest.raises(StrategyError, match="promises 'keeps_everything'; known: accounts_for_all"):
         as_strategy(Promising)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "said"),
+    [
+        ({"promises": ["keeps_system"]}, "has promises that are a list; write a dict"),
+        ({"promises": {"keeps_system": 1}}, "keeps_system = 1; it must be true or false"),
+        ({"mode": "views"}, "has the mode 'views'; known: rewriting, viewing"),
+    ],
+)
+def test_what_is_declared_wrong_is_refused(attributes, said):
+    with pytest.raises(StrategyError, match=said):
+        as_strategy(type("Odd", (Remembering,), attributes))
+
+
+def test_a_promise_of_the_command_line_is_of_its_kind():
+    assert promises_of({"monotone_parameters": ["keep"]}).monotone_parameters == ("keep",)
+    with pytest.raises(StrategyError, match="keep_last_results = 'x'; it must be a whole number"):
+        promises_of({"keep_last_results": "x"})
 
 
 def test_recover_asks_the_object_and_takes_text_only():

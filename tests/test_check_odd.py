@@ -94,13 +94,35 @@ class Tires:
         return messages
 
 
+class Stop(BaseException):
+    """Not an Exception."""
+
+
+def test_what_a_call_raised_is_said_once_with_its_text():
+    def stops(messages):
+        raise Stop("no more")
+
+    (found,) = check_conversation(as_strategy(stops, "odd"), ROUNDS).violations
+
+    assert found.violation.explanation == (
+        "a valid conversation was not answered: odd raised Stop: no more"
+    )
+
+
+def test_a_module_that_stops_while_it_is_imported_is_one_line(tmp_path):
+    (tmp_path / "stops.py").write_text("class Stop(BaseException): pass\n\nraise Stop('here')\n")
+
+    with pytest.raises(StrategyError, match=r"stops.py:f cannot be imported: Stop: here"):
+        Target("stops.py:f", folder=tmp_path).found()
+
+
 def test_a_call_that_raises_late_is_found_as_one_that_raises_at_once():
     tireless = Tires(10_000, KeyError())
     assert broken_by(lambda messages: tireless(messages)) == frozenset()
     calls = 10_000 - tireless.left
 
     for good_calls in range(0, calls, 3):
-        for error in (KeyError("role"), SystemExit(3)):
+        for error in (KeyError("role"), SystemExit(3), Stop("no more")):
             tires = Tires(good_calls, error)
             assert broken_by(lambda messages, t=tires: t(messages)) == {"every_input_is_answered"}
 

@@ -10,7 +10,7 @@ from compaction.errors import StrategyError
 from compaction.history import History, View
 from compaction.llm import ScriptedChat, drive
 from compaction.messages import Message
-from compaction.strategy import Context, Request
+from compaction.strategy import Context, Promises, Request
 from compaction.tokens import CharCounter
 from evals import foreign
 from evals.foreign import is_foreign, load_foreign
@@ -187,6 +187,9 @@ def test_a_recover_that_fails_is_an_error_and_one_that_gives_no_text_has_nothing
         ),
         ("raises_later", "raised RuntimeError: later (bad.py, line 26)"),
         ("exits", "raised SystemExit: 5 (bad.py, line 30)"),
+        ("stops", "raised Stop: no more (bad.py, line 118)"),
+        ("interrupts", "raised KeyboardInterrupt: by hand (bad.py, line 122)"),
+        ("leaves_a_generator", "raised GeneratorExit (bad.py, line 126)"),
         ("returns_none", "returned None; it must return a list of message dicts"),
         ("returns_text", "returned a str; it must return a list of message dicts"),
         ("returns_a_dict", "returned a dict; it must return a list of message dicts"),
@@ -235,7 +238,7 @@ def test_code_that_hangs_is_stopped_at_its_deadline_with_all_that_it_started(tmp
     started = time.monotonic()
     said = error_of(conversation.view, [Message("user", str(note))])
 
-    assert said == f"{BAD}:hangs gave no answer within 1.5 s and was stopped"
+    assert said == f"{BAD}:hangs gave no answer within 1.5 s and was stopped; raise --timeout"
     assert time.monotonic() - started < 5
     pids = [int(pid) for pid in note.read_text().split()]
     assert len(pids) == 2
@@ -259,9 +262,12 @@ def test_the_deadline_of_the_cell_counts_where_it_is_earlier(tmp_path):
     conversation = Conversation(f"{BAD}:hangs", deadline=time.monotonic() + 1.5)
 
     started = time.monotonic()
-    error_of(conversation.view, [message])
+    said = error_of(conversation.view, [message])
 
     assert time.monotonic() - started < 5
+    assert said.endswith(
+        "and was stopped; that is all that its cell had left, raise --cell-timeout"
+    )
 
 
 def test_the_process_ends_with_its_conversation():
@@ -336,6 +342,106 @@ def test_five_megabytes_come_back_whole():
 
 def test_noise_on_any_stream_does_not_reach_the_answer():
     assert Conversation(f"{BAD}:makes_noise").texts() == list(TEXTS)
+
+
+@pytest.mark.parametrize("name", ["prints_by_every_way", "forks_and_comes_back", "forks_and_exits"])
+def test_what_is_printed_and_what_a_fork_returns_is_no_answer(name):
+    conversation = Conversation(f"{BAD}:{name}")
+
+    assert [conversation.texts(), conversation.texts()] == [list(TEXTS), list(TEXTS)]
+
+
+def test_a_fork_that_lives_on_does_not_hide_that_the_code_died(tmp_path):
+    note = tmp_path / "pids"
+    conversation = Conversation(f"{BAD}:forks_and_dies")
+
+    said = error_of(conversation.view, [Message("user", str(note))])
+
+    assert said.endswith("its process ended (exit 5)")
+    assert wait_until_gone([int(pid) for pid in note.read_text().split()]) == []
+
+
+def test_code_that_writes_into_the_pipe_is_told_so():
+    said = error_of(Conversation(f"{BAD}:writes_into_the_pipe").view, MESSAGES)
+
+    assert "wrote 'text\\n' where only its answers go, and was stopped" in said
+
+
+@pytest.mark.slow
+def test_a_view_that_nobody_takes_is_not_waited_for_without_end():
+    conversation = Conversation(f"{BAD}:stops_reading", timeout_seconds=1)
+    conversation.view(MESSAGES)
+    time.sleep(0.4)
+
+    said = error_of(conversation.view, [*MESSAGES, Message("user", "x" * 1_000_000)])
+
+    assert said.endswith("gave no answer within 1 s and was stopped; raise --timeout")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ('f.promises = {"keeps_all": True}', "promises 'keeps_all'; known: accounts_for_all, "),
+        ("f.promises = {1: True}", "promises '1'; known: accounts_for_all, "),
+        ('f.promises = ["keeps_system"]', "has promises that are a list; write a dict"),
+        ('f.promises = "keeps_system"', "has promises that are a str; write a dict"),
+        ("f.promises = lambda: {}", "has promises that are a function; write a dict"),
+        ('f.promises = {"undoable": {1}}', "has promises that are not JSON: "),
+        (
+            'f.promises = {"keeps_system": "yes"}',
+            "promises keeps_system = 'yes'; it must be true or false",
+        ),
+        (
+            'f.promises = {"keep_last_results": -1}',
+            "promises keep_last_results = -1; it must be a whole number from 0 on",
+        ),
+        (
+            'f.promises = {"keep_last_results": True}',
+            "promises keep_last_results = True; it must be a whole number from 0 on",
+        ),
+        (
+            'f.promises = {"counts_within_fraction": "1"}',
+            "promises counts_within_fraction = '1'; it must be a number from 0 on",
+        ),
+        (
+            'f.promises = {"monotone_parameters": "keep"}',
+            "promises monotone_parameters = 'keep'; it must be a list of names of parameters",
+        ),
+        (
+            'f.promises = {"mode": "views"}',
+            "promises mode = 'views'; it must be one of rewriting, viewing",
+        ),
+        ('f.mode = "views"', "has the mode 'views'; known: rewriting, viewing"),
+        ("f.mode = 3", "has the mode '3'; known: rewriting, viewing"),
+    ],
+)
+def test_what_is_declared_wrong_is_named_and_not_passed_over(tmp_path, code, said):
+    path = tmp_path / "mine.py"
+    path.write_text(f"def f(messages):\n    return messages\n\n\n{code}\n")
+
+    assert f"{path}:f {said}" in error_of(load_foreign, f"{path}:f")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'f.promises = MappingProxyType({"keeps_system": True, "mode": "viewing"})',
+        'f.promises = SimpleNamespace(keeps_system=True, mode="viewing")',
+        'f.promises, f.mode = {"keeps_system": True}, "viewing"',
+        'f.promises = slotted("Slotted", {"keeps_system": True, "mode": "viewing"})',
+    ],
+)
+def test_promises_are_read_from_mappings_and_objects_of_every_kind(tmp_path, code):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from dataclasses import make_dataclass\n"
+        "from types import MappingProxyType, SimpleNamespace\n\n\n"
+        "def slotted(name, fields):\n"
+        "    return make_dataclass(name, fields, slots=True)(**fields)\n\n\n"
+        f"def f(messages):\n    return messages\n\n\n{code}\n"
+    )
+
+    assert load_foreign(f"{path}:f").promises == Promises(keeps_system=True, mode="viewing")
 
 
 def test_code_that_reads_the_standard_input_finds_it_empty():

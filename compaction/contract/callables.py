@@ -9,15 +9,17 @@ import inspect
 from collections.abc import Callable, Coroutine, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from compaction.align import align
+from compaction.contract.alarm import TimeIsUp
 from compaction.errors import CompactionError, MessageError, StrategyError
 from compaction.history import Entries, History, View
 from compaction.llm import Steps, Usage
 from compaction.messages import Json, canonical_json, messages_from_openai
 from compaction.strategy import CompactionEvent, Context, Mode, Promises, Request, Strategy
 
+MODES: Final = get_args(Mode)
 _PROMISES: Final = frozenset(item.name for item in fields(Promises))
 
 
@@ -81,26 +83,72 @@ def _declared(made: Any, name: str) -> Promises:
     given = getattr(made, "promises", None)
     if isinstance(given, Promises):
         return given
+    if not isinstance(given, Mapping | None):
+        kind = type(given).__name__
+        text = f'{name} has promises that are a {kind}; write a dict: {{"keeps_system": True}}'
+        raise StrategyError(text)
     return promises_of(
         name,
-        mode=str(getattr(made, "mode", None)),
+        mode=getattr(made, "mode", None),
         recoverable=callable(getattr(made, "recover", None)),
-        given=given if isinstance(given, Mapping) else {},
+        given=given or {},
     )
 
 
-def promises_of(name: str, *, mode: str, recoverable: bool, given: Mapping[str, Any]) -> Promises:
+def promises_of(
+    name: str, *, mode: object, recoverable: bool, given: Mapping[str, Any]
+) -> Promises:
     """Return what somebody's code declares: `promises` if it has them, beside mode and `recover`.
 
     Raises:
-        StrategyError: it promises something that is no field of `Promises`.
+        StrategyError: it promises something that is no field of `Promises`, or in no such words.
     """
-    known_mode: Mode = "viewing" if mode == "viewing" else "rewriting"
-    known: dict[str, Any] = {"mode": known_mode, "recoverable": recoverable}
-    if unknown := sorted(set(given) - _PROMISES):
+    if unknown := sorted(map(str, set(given) - _PROMISES)):
         known_names = ", ".join(sorted(_PROMISES))
         raise StrategyError(f"{name} promises {unknown[0]!r}; known: {known_names}")
-    return Promises(**{**known, **given})
+    if mode is not None and mode not in MODES:
+        raise StrategyError(
+            f"{name} has the mode {mode!r}; known: {', '.join(MODES)}; "
+            "an attribute of this name says how it is called, so rename another one"
+        )
+    declared = {"mode": mode or "rewriting", "recoverable": recoverable}
+    return Promises(**{**declared, **checked_promises(name, given)})
+
+
+def checked_promises(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of fields of `Promises` that are of their kind.
+
+    Raises:
+        StrategyError: one is not; names it and what it has to be.
+    """
+    for key, value in given.items():
+        wanted, is_kind = _KINDS[key]
+        if not is_kind(value):
+            raise StrategyError(f"{name} promises {key} = {value!r}; it must be {wanted}")
+    return {key: tuple(v) if isinstance(v, list) else v for key, v in given.items()}
+
+
+def _is_count(value: object) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0)
+
+
+def _is_share(value: object) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value is None or (is_number and float(str(value)) >= 0)
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+
+
+_KIND_OF_TYPE: Final[Mapping[Any, tuple[str, Callable[[Any], bool]]]] = {
+    bool: ("true or false", lambda value: isinstance(value, bool)),
+    int | None: ("a whole number from 0 on", _is_count),
+    float | None: ("a number from 0 on", _is_share),
+    tuple[str, ...]: ("a list of names of parameters", _are_names),
+    Mode: (f"one of {', '.join(MODES)}", lambda value: value in MODES),
+}
+_KINDS: Final = {item.name: _KIND_OF_TYPE[item.type] for item in fields(Promises)}
 
 
 @dataclass(frozen=True)
@@ -199,9 +247,9 @@ def _guarded(name: str, call: Callable[..., Any], *arguments: Any) -> Any:
     try:
         value = call(*arguments)
         return _awaited(value) if inspect.iscoroutine(value) else value
-    except CompactionError:
+    except (CompactionError, KeyboardInterrupt, TimeIsUp):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         text = (str(error).splitlines() or [""])[0]
         kind = type(error).__name__
         raise StrategyError(f"{name} raised {kind}" + (f": {text}" if text else "")) from error

@@ -137,7 +137,7 @@ class _Decided:
             try:
                 found = invariant.experiment(good)
             except (Exception, SystemExit) as error:  # noqa: BLE001 - it went well at first
-                text = f"{name}: a further drive made the strategy raise {describe(error)}"
+                text = f"{name}: a further drive was not answered: {describe(error)}"
                 found = [at_step(good.steps[-1], "every_input_is_answered", text)]
             if isinstance(found, str):
                 self._undecided[name] = found
@@ -157,7 +157,7 @@ class _Decided:
 
     def _broke_off(self, error: BaseException, step: Step | None) -> None:
         number = 0 if step is None else step.number + 1
-        text = f"a valid conversation made the strategy raise {describe(error)}"
+        text = f"a valid conversation was not answered: {describe(error)}"
         broken = violation("every_input_is_answered", -1, text)
         end = self._trial.positions[number] if number < len(self._trial.positions) else 0
         tail = History(self._trial.messages[:end])

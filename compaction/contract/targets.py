@@ -16,7 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Protocol
 
-from compaction.contract.callables import CallableStrategy, as_strategy
+from compaction.contract.alarm import TimeIsUp
+from compaction.contract.callables import CallableStrategy, as_strategy, checked_promises
 from compaction.contract.trial import CHARS_PER_TOKEN, RequestChars
 from compaction.errors import StrategyError
 from compaction.history import History
@@ -201,7 +202,7 @@ def promises_of(given: Mapping[str, Any]) -> Promises:
     known = [item.name for item in fields(Promises)]
     if unknown := sorted(set(given) - set(known)):
         raise StrategyError(f"nobody can promise {unknown[0]!r}; known: {', '.join(known)}")
-    return Promises(**given)
+    return Promises(**checked_promises("--promise:", given))
 
 
 def load_object(spec: str, folder: Path) -> Any:
@@ -213,7 +214,9 @@ def load_object(spec: str, folder: Path) -> Any:
     module_name, _, name = spec.rpartition(":")
     try:
         found: Any = _module(module_name, folder)
-    except (Exception, SystemExit) as error:
+    except (KeyboardInterrupt, TimeIsUp):
+        raise
+    except BaseException as error:
         text = (str(error).splitlines() or [""])[0]
         raise StrategyError(f"{spec} cannot be imported: {type(error).__name__}: {text}") from error
     for part in name.split("."):

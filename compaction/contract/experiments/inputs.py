@@ -20,7 +20,6 @@ _CRASHES: Final = (
     LookupError,
     NameError,
     RecursionError,
-    SystemExit,
     TypeError,
 )
 """What a callable raises by accident, and not to say that it does not take this conversation."""
@@ -37,7 +36,7 @@ def every_input_is_answered(good: Good) -> Verdict:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a strategy raises is a finding
             if _is_refusal(error):
                 continue
-            text = f"{name}: the strategy raised {describe(error)}"
+            text = f"{name}: not answered: {describe(error)}"
             last = (steps or good.steps)[-1]
             found.append(at_step(last, "every_input_is_answered", text))
     return first_per_rule(found)
@@ -50,7 +49,9 @@ def _few(positions: Sequence[int]) -> Sequence[int]:
 
 
 def _is_refusal(error: BaseException) -> bool:
-    return isinstance(error, CompactionError) and not isinstance(error.__cause__, _CRASHES)
+    cause = error.__cause__
+    is_crash = isinstance(cause, _CRASHES) or not isinstance(cause, Exception | None)
+    return isinstance(error, CompactionError) and not is_crash
 
 
 def input_is_not_changed(good: Good) -> Verdict:
