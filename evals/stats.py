@@ -24,6 +24,9 @@ MIN_CLUSTERS: Final = 10
 """Below this the values of the transcripts are shown and no claim is made. DESIGN section 10."""
 MIN_CLUSTERS_BCA: Final = 20
 """From here on the bootstrap is BCa, below it percentile: BCa's acceleration is a third moment."""
+MIN_CLUSTERS_CONFIRMING: Final = 20
+"""Sessions on which a choice is confirmed. With fewer, a mean that most sessions reach in full
+looks safe by chance: if 15 % of all sessions fail, of 10 none does one time in five."""
 DRAWS: Final = 10_000
 SEED: Final = 20_240_917
 MAX_EXACT_CLUSTERS: Final = 13

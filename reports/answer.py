@@ -1,14 +1,19 @@
 """The answer in one sentence per provenance, and no more than the numbers allow.
 
 A setting is named by `RULE`; those that look better and are not named are listed with the reason.
+The best of many tries looks better than it is, so it is called better only if that survives the
+correction for all settings that were compared.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evals.stats import MIN_CLUSTERS
+import pandas as pd
+
+from evals.stats import MIN_CLUSTERS, clustered, holm, sign_flip_p
 from reports.columns import lost_of
+from reports.confirm import ALPHA
 from reports.dominance import Pair, beaten_by, beats_all_as_thrifty
 from reports.frames import Run, estimate_of
 from reports.intervals import Estimate
@@ -20,7 +25,9 @@ RULE: Final = (
     "Rule: of the settings that were scored on every transcript, broke no rule, engaged on at "
     "least half of the transcripts with needs and reached more than truncation at the same saving "
     f"(from {MIN_CLUSTERS} sessions on: 95 % interval of the difference above 0), the one with the "
-    "highest reach that none of the others beats in both saving and reach on the same transcripts."
+    "highest reach that none of the others beats in both saving and reach on the same transcripts. "
+    f"From {MIN_CLUSTERS} sessions on it is called better only if p of that difference, by sign "
+    f"flips and adjusted for all settings compared (Holm), is at most {ALPHA:g}."
 )
 MAX_LEFT_OUT: Final = 6
 ENGAGED_PERCENT: Final = 1
@@ -64,16 +71,52 @@ def _answer(run: Run, provenance: str) -> Answer:
         text = f"{where} no setting saved {ENGAGED_PERCENT} % or more, so nothing can be said "
         return Answer(f"{text}about what is lost.", tuple(_advice(run, provenance, lines)))
     best = best_setting(run, provenance)
-    text = _why_none(lines) if best is None else _recommendation(run, provenance, best)
+    text = _why_none(lines) if best is None else _named(run, provenance, lines, best)
     notes = [*_left_out(run, provenance, lines, best), *_controls_ahead(run, provenance, lines)]
     return Answer(f"{where} {text}", tuple(notes))
 
 
-def _recommendation(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
+def _named(
+    run: Run, provenance: str, lines: Sequence[Mapping[str, Any]], best: Mapping[str, Any]
+) -> str:
+    """Return what the best setting does, and whether it may be called better than truncation."""
+    name = clean(best["label"])
+    does = _numbers(run, provenance, best)
+    if not estimate_of(best, "reach_difference").allows_claims:
+        return f"{name} keeps the most among the settings that beat truncation: it {does}"
+    adjusted = adjusted_p(run, provenance, lines)
+    p, n = adjusted[best["label"]], plural(len(adjusted), "setting")
+    if p > ALPHA:
+        return (
+            f"no setting is clearly better than truncation at the same saving once {n} are "
+            f"compared. The best is {name} (p = {p:.3f} adjusted): it {does}"
+        )
+    return (
+        f"{name} keeps the most among the settings that beat truncation (p = {p:.3f}, adjusted for "
+        f"{n}): it {does}"
+    )
+
+
+def adjusted_p(run: Run, provenance: str, lines: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return label -> p of "no difference from truncation", adjusted (Holm) for all of them.
+
+    Settings that were compared on at least `MIN_CLUSTERS` sessions, those with faults too: each
+    was a try.
+    """
+    p = {}
+    for line in lines:
+        if estimate_of(line, "reach_difference").allows_claims:
+            each = run.each(provenance, line["label"]).dropna(subset=["reach_difference"])
+            names = each["cluster"].astype(str).tolist()
+            p[str(line["label"])] = sign_flip_p(clustered(each["reach_difference"].tolist(), names))
+    return holm(p)
+
+
+def _numbers(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
     reach, difference = estimate_of(line, "compared_reach"), estimate_of(line, "reach_difference")
     text = (
-        f"{clean(line['label'])} keeps the most among the settings that beat truncation: it saves "
-        f"{percent(line['shown_saving'])} % of the input tokens{_per_transcript(line)}, reaches "
+        f"saves {percent(line['shown_saving'])} % of the input tokens{_per_transcript(line)}"
+        f"{_dollars(line)}, reaches "
         f"{percent(reach.mean)} % of the needs{_interval(reach)}, {points(difference.mean)} points "
         f"against truncation at the same saving{_interval(difference)}, and loses {lost_of(line)} "
         f"needs; n = {plural(reach.n, 'transcript')}"
@@ -91,6 +134,16 @@ def _recommendation(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
         return f"{text}."
     sessions = plural(reach.n_clusters, "session")
     return f"{text}. That is {sessions}: too few for a claim about other conversations."
+
+
+def _dollars(line: Mapping[str, Any]) -> str:
+    """Say what becomes of the dollars, which often go another way than the tokens."""
+    saved = line["shown_usd_saving"]
+    if saved is None or pd.isna(saved):
+        return ""
+    if saved < 0:
+        return f" but COSTS {percent(-saved)} % MORE dollars, because of the prompt cache"
+    return f" and {percent(saved)} % of the dollars"
 
 
 def _per_transcript(line: Mapping[str, Any]) -> str:

@@ -21,6 +21,8 @@ BOUND_LEVEL: Final = 0.9
 ENGAGED_FRACTION: Final = 0.01
 """As `evals.results.ENGAGED_FRACTION`: a setting that saves less did nothing."""
 
+NOT_ENGAGED: Final = "saved less than 1 % of the input tokens"
+
 Unit = Literal["usd", "tokens"]
 COST_COLUMNS: Final[Mapping[Unit, tuple[str, str]]] = {
     "usd": ("cost_before_usd", "cost_after_usd"),
@@ -136,7 +138,7 @@ def fault_of(group: pd.DataFrame, n_transcripts: int) -> str | None:
         return f"broke {listed(rules, 3)} on {plural(broken['key'].nunique(), 'transcript')}"
     saving = saving_of(group)
     if saving is None or saving < ENGAGED_FRACTION:
-        return "saved less than 1 % of the input tokens"
+        return NOT_ENGAGED
     return None
 
 

@@ -7,8 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from evals.stats import MIN_CLUSTERS, TIE
-from reports.candidates import Candidate, Unit, candidate_of, fault_of, unit_of
+import pandas as pd
+
+from evals.stats import MIN_CLUSTERS, MIN_CLUSTERS_CONFIRMING, TIE
+from reports.candidates import (
+    NOT_ENGAGED,
+    Candidate,
+    Unit,
+    candidate_of,
+    fault_of,
+    unit_of,
+)
 from reports.confirm import Confirmation, confirm, halves
 from reports.frames import Run
 
@@ -46,12 +55,22 @@ class Recommendation:
     near: tuple[Candidate, ...]
     """Near-equal to the chosen one, which is among them."""
     confirmation: Confirmation | None
-    """None below twice `MIN_CLUSTERS` sessions: no half would carry a claim."""
+    """None below twice `MIN_CLUSTERS_CONFIRMING` sessions: no half would carry a claim."""
     left_out: tuple[LeftOut, ...]
+    reason_for_none: str | None = None
+    """Where no setting can be judged at all."""
 
     @property
     def allows_claims(self) -> bool:
         return self.n_clusters >= MIN_CLUSTERS
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether other sessions were asked and did not confirm what is named."""
+        if self.chosen is None or self.confirmation is None:
+            return False
+        label = self.chosen.label
+        return not any(each.is_confirmed for each in self.confirmation.tests if each.label == label)
 
 
 def recommend(
@@ -151,7 +170,20 @@ def _of_provenance(
         near_equal(chosen, usable) if chosen is not None else (),
         confirmation,
         tuple(left_out),
+        None if candidates else _why_none(rows, left_out),
     )
+
+
+def _why_none(rows: pd.DataFrame, left_out: Sequence[LeftOut]) -> str:
+    """Say why no setting is a candidate."""
+    if not rows["scored"].any():
+        return "Every cell of every setting failed, so nothing can be said."
+    if all(each.reason == NOT_ENGAGED for each in left_out):
+        return (
+            "No setting saved 1 % of the input tokens or more, so there is nothing to choose: "
+            "lower the thresholds, for example to 50% of the peak."
+        )
+    return "No setting worked without fault on every transcript, so none is recommended."
 
 
 def _choose(
@@ -159,7 +191,7 @@ def _choose(
 ) -> tuple[Candidate | None, Confirmation | None]:
     """Choose on all sessions, or on one half and confirm on the other where they are enough."""
     clusters = sorted({str(name) for each in candidates for name in each.each["cluster"]})
-    if len(clusters) < 2 * MIN_CLUSTERS:
+    if len(clusters) < 2 * MIN_CLUSTERS_CONFIRMING:
         return cheapest(candidates, min_reach), None
     discovery, held_out = halves(clusters)
     tried = [each.within(discovery) for each in candidates]

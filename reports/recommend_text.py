@@ -8,10 +8,10 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from evals.stats import MIN_CLUSTERS
+from evals.stats import MIN_CLUSTERS, MIN_CLUSTERS_CONFIRMING
 from reports.candidates import Candidate
 from reports.configuration import Configuration, configurations
-from reports.confirm import Confirmation
+from reports.confirm import CONFIRMING_ALPHA, Confirmation
 from reports.recommend import NEAR_FRACTION, Recommendation
 from reports.recommend_table import FrontTable, cost_text
 from reports.wording import clean, listed, percent, plural
@@ -29,6 +29,10 @@ DEARER: Final = (
     "It costs no less than no compaction, because what it changes is read from no cache: leave "
     "compaction off as long as the conversation fits into the model's window."
 )
+REFUTED: Final = (
+    "NOT CONFIRMED: the sessions that were held out do not bear this choice out. Its configuration "
+    "is printed to try it on more sessions, not to use it."
+)
 NOT_ALL: Final = "Recorded actions are held fixed: what the agent would have done is not measured."
 
 
@@ -42,6 +46,8 @@ def terminal(found: Sequence[Recommendation]) -> RenderableType:
         if each.pareto:
             parts += [FrontTable(each), Text("")]
         if each.chosen is not None:
+            if each.is_refuted:
+                parts += [Text(REFUTED, style="bold"), Text("")]
             for form in _configurations(each.chosen):
                 parts += [*_written(form), Text("")]
     return Group(*parts, Text(EXPLANATION, style="dim"), Text(NOT_ALL, style="dim"))
@@ -83,6 +89,8 @@ def sentences(each: Recommendation) -> Iterator[str]:
 
 def _verdict(each: Recommendation) -> str:
     wanted = f"{percent(each.min_reach)} %"
+    if each.reason_for_none is not None:
+        return each.reason_for_none
     if not each.n_with_needs:
         text = "No needs over long gaps were found in what was scored"
         return f"{text}, so what a setting loses cannot be told."
@@ -175,7 +183,8 @@ def _confirmed(each: Recommendation) -> Iterator[str]:
         if each.allows_claims:
             yield (
                 "Not confirmed on held-out sessions: "
-                f"that takes {2 * MIN_CLUSTERS}, there are {each.n_clusters}. The best of many "
+                f"that takes {2 * MIN_CLUSTERS_CONFIRMING}, there are {each.n_clusters}. The best "
+                "of many "
                 "tries looks better than it is."
             )
         return
@@ -187,14 +196,15 @@ def _confirmed(each: Recommendation) -> Iterator[str]:
 def _tests(found: Confirmation, min_reach: float) -> Iterator[str]:
     yield (
         f"Chosen on {found.n_discovery} sessions, confirmed on {found.n_held_out} others against a "
-        f"reach of {percent(min_reach)} % with a margin of {percent(found.margin)} points; p "
-        f"adjusted (Holm) for {plural(len(found.tests), 'setting')}:"
+        f"reach of {percent(min_reach)} % with a margin of {percent(found.margin)} points, "
+        f"one-sided at {percent(CONFIRMING_ALPHA)} %; p adjusted (Holm) for {plural(len(found.tests), 'setting')}:"
     )
     for each in found.tests:
         word = "confirmed" if each.is_confirmed else "not confirmed"
         yield (
-            f"  {clean(each.label)}: {percent(each.reach)} %, {each.verdict}, p = "
-            f"{each.p_holm:.3f}, n = {plural(each.n, 'transcript')}: {word}"
+            f"  {clean(each.label)}: {percent(each.reach)} % (lower end of its 95 % interval "
+            f"{percent(each.lower)} %), {each.verdict}, p = {each.p_holm:.3f}, "
+            f"n = {plural(each.n, 'transcript')}: {word}"
         )
 
 
@@ -226,6 +236,7 @@ def _json(each: Recommendation) -> dict[str, Any]:
         "with_needs": each.n_with_needs,
         "sessions": each.n_clusters,
         "allows_claims": each.allows_claims,
+        "is_refuted": each.is_refuted,
         "cost_before": each.cost_before,
         "sentences": [*sentences(each)],
         "chosen": None if chosen is None else _candidate(chosen),
@@ -245,8 +256,7 @@ def _ranges(each: Recommendation) -> dict[str, Any]:
 
 
 def _confirmation(found: Confirmation) -> dict[str, Any]:
-    tests = [{**asdict(each), "is_confirmed": each.is_confirmed} for each in found.tests]
-    return {**asdict(found), "tests": tests}
+    return asdict(found)
 
 
 def _candidate(each: Candidate) -> dict[str, Any]:

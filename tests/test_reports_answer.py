@@ -1,5 +1,10 @@
 """What the answer names, and when it names nothing."""
 
+import random
+import re
+
+import pytest
+
 from reports.answer import RULE, answers, best_setting
 from reports.frames import load
 from tests.reports_cases import failed, row, small_rows, write_run
@@ -237,3 +242,67 @@ def test_advice_to_lower_a_threshold_goes_to_settings_that_have_one_and_did_not_
     assert "mine.py" not in notes
     assert "grows grew the input by 12.0 %." in notes
     assert "of grows" not in notes
+
+
+def test_dollars_are_named_and_a_dearer_setting_says_so(tmp_path):
+    def text(name, after):
+        costs = {"cost_before_usd": 2.0, "cost_after_usd": after, "saved_usd": 2.0 - after}
+        return answer_of(tmp_path / name, many(10, 0.8, **costs))
+
+    assert "and 25.0 % of the dollars, reaches" in text("cheaper", 1.5)
+    assert "but COSTS 50.0 % MORE dollars, because of the prompt cache, reaches" in text("dear", 3)
+    assert "dollars" not in answer_of(tmp_path / "unpriced", many(10, 0.8))
+
+
+def sweep(seed: int, n_settings: int, *, gain: float = 0.0, n: int = 20) -> list:
+    """Return settings that reach what truncation does, but for noise; the first one gains."""
+    draw = random.Random(seed)
+    rows = [
+        row(
+            f"t{at}",
+            f"s(k={number})",
+            saving=0.5,
+            reach=0.5 + draw.uniform(-0.3, 0.3) + gain * (number == 0),
+        )
+        for number in range(n_settings)
+        for at in range(n)
+    ]
+    return rows + [item for at in range(n) for item in truncation(f"t{at}")]
+
+
+@pytest.mark.slow
+def test_of_many_equal_settings_none_is_called_better_more_often_than_the_level_says(tmp_path):
+    """40 sweeps of 12 equal settings at a level of 5 %: 2 are expected, above 6 has p < 0.01."""
+    named = [
+        seed
+        for seed in range(40)
+        if "no setting" not in answer_of(tmp_path / str(seed), sweep(seed, 12))
+    ]
+
+    print(f"\nnamed in {len(named)} of 40 sweeps of equal settings")
+    assert len(named) <= 6
+
+
+@pytest.mark.slow
+def test_a_setting_that_is_clearly_better_is_named_among_many(tmp_path):
+    named = [
+        "s(k=0) keeps the most among the settings that beat truncation (p ="
+        in answer_of(tmp_path / str(seed), sweep(seed, 12, gain=0.25))
+        for seed in range(8)
+    ]
+
+    assert sum(named) >= 7
+
+
+def test_the_best_of_many_tries_is_told_with_its_adjusted_p(tmp_path):
+    text = next(
+        text
+        for seed in range(100)
+        if "The best is" in (text := answer_of(tmp_path / str(seed), sweep(seed, 12, n=10)))
+    )
+
+    assert (
+        "no setting is clearly better than truncation at the same saving once 12 settings" in text
+    )
+    p = float(re.search(r"The best is s\(k=\d+\) \(p = ([0-9.]+) adjusted\): it saves", text)[1])
+    assert 0.05 < p <= 1

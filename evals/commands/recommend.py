@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from compaction.errors import StrategyError
+from evals.commands.exit_codes import EXIT_FAILED
 
 MinReach = Annotated[
     str | None,
@@ -35,9 +36,14 @@ def recommend(
 ) -> None:
     """Recommend the cheapest setting that reaches enough, with its configuration.
 
+    Exits with 1 if no setting is named, or if held-out sessions do not confirm the one that is.
+
     Example: compaction-evals recommend compaction-runs/bundled --min-reach 0.95
     """
-    print_recommendations(run_folder, wanted_reach(min_reach), margin=margin, as_json=as_json)
+    is_named = print_recommendations(
+        run_folder, wanted_reach(min_reach), margin=margin, as_json=as_json
+    )
+    raise typer.Exit(0 if is_named else EXIT_FAILED)
 
 
 def wanted_reach(text: str | None) -> float | None:
@@ -59,8 +65,12 @@ def wanted_reach(text: str | None) -> float | None:
 
 def print_recommendations(
     path: Path, min_reach: float | None, *, margin: float | None, as_json: bool
-) -> None:
-    """Print what is recommended for each provenance of a run."""
+) -> bool:
+    """Print what is recommended for each provenance of a run.
+
+    Returns:
+        Whether a setting is named for one of them at least, and none of those is refuted.
+    """
     from rich.console import Console
 
     from reports import recommend_text
@@ -76,5 +86,7 @@ def print_recommendations(
     if as_json:
         content = recommend_text.as_json(found)
         typer.echo(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
-        return
-    Console().print(recommend_text.terminal(found), crop=False)
+    else:
+        Console().print(recommend_text.terminal(found), crop=False)
+    named = [each for each in found if each.chosen is not None]
+    return bool(named) and not any(each.is_refuted for each in named)
