@@ -197,7 +197,8 @@ def _tests(found: Confirmation, min_reach: float) -> Iterator[str]:
     yield (
         f"Chosen on {found.n_discovery} sessions, confirmed on {found.n_held_out} others against a "
         f"reach of {percent(min_reach)} % with a margin of {percent(found.margin)} points, "
-        f"one-sided at {percent(CONFIRMING_ALPHA)} %; p adjusted (Holm) for {plural(len(found.tests), 'setting')}:"
+        f"one-sided at {percent(CONFIRMING_ALPHA)} %; p adjusted (Holm) for "
+        f"{plural(len(found.tests), 'setting')}:"
     )
     for each in found.tests:
         word = "confirmed" if each.is_confirmed else "not confirmed"
