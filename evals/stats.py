@@ -31,6 +31,8 @@ DRAWS: Final = 10_000
 SEED: Final = 20_240_917
 MAX_EXACT_CLUSTERS: Final = 13
 """2 ** 13 sign patterns are fewer than `DRAWS`: all are looked at."""
+VERDICT_LEVEL: Final = 0.9
+"""Of the two-sided interval that decides a verdict: a one-sided test at 5 %."""
 TIE: Final = 1e-9
 """Differences of metrics up to this are rounding."""
 
@@ -237,7 +239,7 @@ def verdict_of(differences: Clustered, *, margin: float) -> Verdict:
 
     Source: Piaggio and others, CONSORT for non-inferiority trials (2012), JAMA 308:2594.
     """
-    interval = bootstrap_interval(differences, level=0.9)
+    interval = bootstrap_interval(differences, level=VERDICT_LEVEL)
     if interval is None:
         return "not supported"
     if interval.low > -margin or (margin == 0 and interval.low >= 0):

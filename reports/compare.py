@@ -5,7 +5,7 @@ The first is the baseline, the second the candidate; a difference is candidate m
 pooled. Statistics are those of `evals.stats`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,18 +15,21 @@ from evals.results import ResultsError
 from evals.stats import (
     MIN_CLUSTERS,
     TIE,
+    VERDICT_LEVEL,
     Clustered,
     Verdict,
     bootstrap_interval,
     clustered,
     holm,
+    mcnemar_p,
     minimum_detectable_effect,
     sign_flip_p,
     verdict_of,
 )
 from reports.frames import Run
 from reports.measures import MEASURES, Measure
-from reports.unmatched import Side, Unmatched, name_of, new_failures, unmatched
+from reports.unmatched import Side, Unmatched, name_of, new_failures, tried, unmatched
+from reports.wording import clean, listed
 
 N_MOVED: Final = 10
 """Transcripts that moved most and are listed."""
@@ -55,8 +58,24 @@ class Difference:
     ties: int
     losses: int
     verdict: Verdict | None
+    verdict_low: float | None
+    """Ends of the 90 % interval that decides, of candidate minus baseline like the other."""
+    verdict_high: float | None
     detectable: float | None
     """Smallest difference that this many sessions would show in four of five cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Something that a transcript either has or has not on each side."""
+
+    name: str
+    n: int
+    """Transcripts that were tried on both sides."""
+    only_baseline: int
+    only_candidate: int
+    p: float
+    """Exact McNemar test, two-sided; transcripts of one session are taken for independent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +100,7 @@ class Comparison:
     baseline: str
     candidate: str
     differences: tuple[Difference, ...]
+    outcomes: tuple[Outcome, ...]
     moved: tuple[Moved, ...]
     """By the first measure that moved anywhere, largest first."""
     unmatched: tuple[Unmatched, ...]
@@ -136,6 +156,19 @@ def compare_runs(
     return _adjusted(tuple(each for pair in pairs for each in pair))
 
 
+def left_out(baseline: Run, candidate: Run) -> Iterator[str]:
+    """Yield what one of two runs has and the other has not: settings, kinds of transcripts."""
+    for ours, theirs, side in (
+        (baseline, candidate, "baseline"),
+        (candidate, baseline, "candidate"),
+    ):
+        known = labels_of(theirs)
+        if only := [label for label in labels_of(ours) if label not in known]:
+            yield f"Settings only in the {side}, not compared: {listed(list(map(clean, only)))}."
+        if only := [name for name in ours.provenances if name not in theirs.provenances]:
+            yield f"Transcripts only in the {side}, not compared: all {listed(only)} ones."
+
+
 def labels_of(run: Run) -> list[str]:
     """Return the settings of a run without its controls, in the order of its rows."""
     return list(dict.fromkeys(run.rows.loc[~run.rows["is_control"], "label"].astype(str)))
@@ -160,16 +193,29 @@ def _compare(
         found for measure in measures if (found := _difference(measure, ours, theirs)) is not None
     )
     worse = theirs["violations"] > ours["violations"]
+    has_failed = [
+        {key: not is_scored for key, is_scored in tried(side, provenance).items()}
+        for side in (baseline, candidate)
+    ]
+    breaks = [dict(side["violations"] > 0) for side in (ours, theirs)]
     return Comparison(
         provenance,
         baseline.label,
         candidate.label,
         differences,
+        (_outcome("broke a rule", *breaks), _outcome("failed", *has_failed)),
         _moved(differences, ours, theirs),
         tuple(unmatched(baseline, candidate, provenance)),
         tuple(new_failures(baseline, candidate, provenance)),
         tuple(map(name_of, keys[worse])),
     )
+
+
+def _outcome(name: str, ours: Mapping[str, bool], theirs: Mapping[str, bool]) -> Outcome:
+    keys = ours.keys() & theirs.keys()
+    first = int(sum(ours[key] and not theirs[key] for key in keys))
+    second = int(sum(theirs[key] and not ours[key] for key in keys))
+    return Outcome(name, len(keys), first, second, mcnemar_p(first, second))
 
 
 def _difference(measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame) -> Difference | None:
@@ -180,7 +226,7 @@ def _difference(measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame) -> D
     better = change if measure.better == "higher" else -change
     clusters = both["cluster"].astype(str).tolist()
     data = clustered(change.tolist(), clusters)
-    interval = bootstrap_interval(data)
+    interval, deciding = bootstrap_interval(data), bootstrap_interval(data, level=VERDICT_LEVEL)
     p = sign_flip_p(data)
     return Difference(
         measure,
@@ -197,6 +243,8 @@ def _difference(measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame) -> D
         ties=int((better.abs() <= TIE).sum()),
         losses=int((better < -TIE).sum()),
         verdict=_verdict(measure, clustered(better.tolist(), clusters)),
+        verdict_low=None if deciding is None else deciding.low,
+        verdict_high=None if deciding is None else deciding.high,
         detectable=minimum_detectable_effect(data) if data.n_clusters >= MIN_CLUSTERS else None,
     )
 

@@ -31,7 +31,9 @@ TABLE_CHARS: Final = 112
 EXPLANATION: Final = (
     "Difference: candidate minus baseline, mean over the transcripts that both scored; fractions "
     "in percentage points. Interval: bootstrap over sessions. p: sign flips, adjusted (Holm) for "
-    "all verdicts shown. Verdict: non-inferior if the 90 % interval lies above minus the margin."
+    "all verdicts shown. Verdict: non-inferior if the whole 90 % interval, which stands beside it, "
+    "is better than minus the margin, inferior if the whole of it is worse; each by itself, not "
+    "adjusted."
 )
 FEW: Final = (
     f"Below {MIN_CLUSTERS} sessions there is no interval and no verdict: the numbers are exact for "
@@ -39,7 +41,9 @@ FEW: Final = (
 )
 
 
-def terminal(found: Sequence[Comparison], *, width: int = TABLE_CHARS) -> RenderableType:
+def terminal(
+    found: Sequence[Comparison], left_out: Sequence[str] = (), *, width: int = TABLE_CHARS
+) -> RenderableType:
     """Return a table per pair of settings, or lines where a table has no room."""
     parts: list[RenderableType] = []
     for comparison in found:
@@ -47,6 +51,7 @@ def terminal(found: Sequence[Comparison], *, width: int = TABLE_CHARS) -> Render
         parts += [Text(title(comparison), style="bold"), shown]
         parts += [Text(line, style="dim") for line in notes(comparison)]
         parts.append(Text(""))
+    parts += map(Text, left_out)
     return Group(*parts, Text(EXPLANATION, style="dim"))
 
 
@@ -72,7 +77,9 @@ def _lines(comparison: Comparison) -> Group:
     return Group(*parts)
 
 
-def markdown(found: Sequence[Comparison], failed: Sequence[str] = ()) -> str:
+def markdown(
+    found: Sequence[Comparison], failed: Sequence[str] = (), left_out: Sequence[str] = ()
+) -> str:
     """Return a comment for a pull request; `failed` are the conditions that were met."""
     verdict = "**Compaction gate: failed**" if failed else "Compaction gate: passed"
     parts = [verdict, *(f"- {escaped(line)}" for line in failed)]
@@ -83,12 +90,17 @@ def markdown(found: Sequence[Comparison], failed: Sequence[str] = ()) -> str:
         for each in comparison.differences:
             parts.append("| " + " | ".join(map(escaped, cells(each))) + " |")
         parts += ["", *(f"- {escaped(line)}" for line in notes(comparison))]
+    if left_out:
+        parts += ["", *(f"- {escaped(line)}" for line in left_out)]
     return "\n".join([*parts, "", f"<sub>{EXPLANATION}</sub>"]) + "\n"
 
 
-def as_json(found: Sequence[Comparison], failed: Sequence[str] = ()) -> dict[str, Any]:
+def as_json(
+    found: Sequence[Comparison], failed: Sequence[str] = (), left_out: Sequence[str] = ()
+) -> dict[str, Any]:
     return {
         "failed": list(failed),
+        "left_out": list(left_out),
         "comparisons": [
             {**asdict(comparison), "is_regression": comparison.is_regression}
             for comparison in found
@@ -130,6 +142,13 @@ def notes(comparison: Comparison) -> Iterator[str]:
         measure = comparison.moved[0].measure
         moved = ", ".join(map(_moved, comparison.moved))
         yield f"{measure.title} moved most on: {moved}."
+    for each in comparison.outcomes:
+        if each.only_baseline or each.only_candidate:
+            yield (
+                f"Transcripts that {each.name} in one of them only: {each.only_baseline} in the "
+                f"baseline, {each.only_candidate} in the candidate, of {each.n}; exact McNemar "
+                f"p = {each.p:.3f}."
+            )
     detectable = [each for each in comparison.differences if each.detectable is not None]
     if detectable:
         texts = [f"{each.measure.title} {_size(each)}" for each in detectable if each.detectable]
@@ -153,9 +172,11 @@ def _unmatched(comparison: Comparison) -> dict[str, list[str]]:
 
 def _verdict(found: Difference) -> str:
     margin = found.measure.margin
-    if found.verdict == "not supported" or not margin:
+    if found.verdict_low is None or found.verdict_high is None or margin is None:
         return str(found.verdict)
-    return f"{found.verdict} (margin {percent(margin, 0)})"
+    ends = (_change(found.measure, end) for end in (found.verdict_low, found.verdict_high))
+    allowed = f", margin {percent(margin, 0)} points" if margin else ""
+    return f"{found.verdict} (90 %: {' to '.join(ends)}{allowed})"
 
 
 def _moved(each: Moved) -> str:

@@ -95,12 +95,23 @@ def _condition(text: str) -> Condition:
             value = float(number) / (100 if percent else 1)
         except ValueError:
             raise ResultsError(f"--fail-on {text!r}: {number!r} is no number") from None
-        return Condition(text, _known(name, text), end, op, value)
+        _check_possible(_known(name, text), op, value, text)
+        return Condition(text, name, end, op, value)
     worded = _WORDED.fullmatch(text.strip())
     if worded is None or worded["verdict"] not in get_args(Verdict):
         raise ResultsError(f"--fail-on {text!r} is no condition; {EXAMPLE}")
     name = worded["name"]
     return Condition(text, name and _known(name, text), verdict=worded["verdict"])
+
+
+def _check_possible(name: str, op: str, value: float, text: str) -> None:
+    """Refuse a condition on a share that no difference of two shares can meet, or that all meet."""
+    is_share = any(measure.is_share for measure in MEASURES if measure.name == name)
+    if is_share and not -1 < value < 1:
+        raise ResultsError(
+            f"--fail-on {text!r}: {name} is a share, so its difference is between -1 and 1; two "
+            f"percentage points less are {name}<-0.02 or {name}<-2%"
+        )
 
 
 def _known(name: str, text: str) -> str:

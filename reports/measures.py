@@ -19,18 +19,33 @@ class Measure:
     margin: float | None
     """How much worse is still "not worse", set before the run; None: no verdict, only numbers."""
     is_fraction: bool = True
+    is_share: bool = False
+    """Between 0 and 1, so that a difference is between -1 and 1. A saving may be far below 0."""
     needs_engagement: bool = False
     """Counts only where both saved something: doing nothing loses nothing."""
 
 
 MEASURES: Final = (
-    Measure("reach", "Reach", "higher", 0.05, needs_engagement=True),
-    Measure("facts_kept_fraction", "Facts kept", "higher", 0.05, needs_engagement=True),
-    Measure("quote_kept_fraction", "Quotes kept", "higher", 0.02, needs_engagement=True),
+    Measure("reach", "Reach", "higher", 0.05, is_share=True, needs_engagement=True),
+    Measure(
+        "facts_kept_fraction", "Facts kept", "higher", 0.05, is_share=True, needs_engagement=True
+    ),
+    Measure(
+        "quote_kept_fraction", "Quotes kept", "higher", 0.02, is_share=True, needs_engagement=True
+    ),
     Measure("saving_fraction", "Saved input", "higher", 0.05),
     Measure("saved_usd_fraction", "Saved dollars", "higher", 0.05),
-    Measure("constraints_kept_fraction", "Constraints kept", "higher", 0.05, needs_engagement=True),
-    Measure("probe_right_fraction", "Probes right", "higher", 0.05, needs_engagement=True),
+    Measure(
+        "constraints_kept_fraction",
+        "Constraints kept",
+        "higher",
+        0.05,
+        is_share=True,
+        needs_engagement=True,
+    ),
+    Measure(
+        "probe_right_fraction", "Probes right", "higher", 0.05, is_share=True, needs_engagement=True
+    ),
     Measure("violations", "Violations", "lower", 0.0, is_fraction=False),
     Measure("peak_tokens_after", "Peak tokens", "lower", None, is_fraction=False),
     Measure("model_calls", "Model calls", "lower", None, is_fraction=False),

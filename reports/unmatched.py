@@ -22,7 +22,7 @@ class Unmatched:
 
 def unmatched(baseline: Side, candidate: Side, provenance: str) -> Iterator[Unmatched]:
     """Yield what is in one run only, or was compared in part, with the reason."""
-    ours, theirs = (_tried(side, provenance) for side in (baseline, candidate))
+    ours, theirs = (tried(side, provenance) for side in (baseline, candidate))
     changed = {name_of(key) for key in ours} & {name_of(key) for key in theirs}
     for mine, other, side in ((ours, theirs, "baseline"), (theirs, ours, "candidate")):
         for key in mine:
@@ -50,13 +50,13 @@ def _not_engaged(baseline: Side, candidate: Side, provenance: str) -> Iterator[U
 
 
 def new_failures(baseline: Side, candidate: Side, provenance: str) -> Iterator[str]:
-    theirs = _tried(candidate, provenance)
-    for key, is_scored in _tried(baseline, provenance).items():
+    theirs = tried(candidate, provenance)
+    for key, is_scored in tried(baseline, provenance).items():
         if is_scored and theirs.get(key) is False:
             yield name_of(key)
 
 
-def _tried(side: Side, provenance: str) -> Mapping[str, bool]:
+def tried(side: Side, provenance: str) -> Mapping[str, bool]:
     """Return transcript key -> whether every replicate of the setting was scored."""
     rows = side.run.rows
     mine = rows[(rows["provenance"] == provenance) & (rows["label"] == side.label)]

@@ -318,3 +318,83 @@ def test_the_command_writes_json_and_markdown(tmp_path, monkeypatch, capsys):
     assert text.startswith("Compaction gate: passed")
     assert "<script>" not in text.replace("\\<script\\>", "")
     assert "| Reach | 90.0 % | 10.0 % | -80.0 |" in text
+
+
+def test_the_interval_that_decides_stands_beside_the_verdict(tmp_path):
+    rows = [
+        row(f"t{at}", label, saving=0.5, reach=reach)
+        for at in range(12)
+        for label, reach in (("old", 0.9), ("new", 0.85 + 0.08 * (at % 2)))
+    ]
+    run = run_of(tmp_path / "run", rows)
+
+    (comparison,) = compare(Side(run, "old"), Side(run, "new"))
+    found = found_in(comparison, "reach")
+
+    assert found.low <= found.verdict_low < found.difference < found.verdict_high <= found.high
+    ends = f"{100 * found.verdict_low:+.1f} to {100 * found.verdict_high:+.1f}"
+    assert compare_text.cells(found)[-1] == f"{found.verdict} (90 %: {ends}, margin 5 points)"
+
+
+def test_transcripts_that_broke_or_failed_are_paired_by_mcnemar(tmp_path):
+    broken = {"violations": 1, "violated": {"never_grows": 1}}
+    rows = [row(f"t{at}", "old", saving=0.5, reach=0.9) for at in range(8)]
+    rows += [row(f"t{at}", "new", saving=0.5, reach=0.9, **broken) for at in range(6)]
+    rows += [failed("t6", "new", "no"), row("t7", "new", saving=0.5, reach=0.9)]
+    run = run_of(tmp_path / "run", rows)
+
+    (comparison,) = compare(Side(run, "old"), Side(run, "new"))
+
+    broke, gave_up = comparison.outcomes
+    assert (broke.n, broke.only_baseline, broke.only_candidate) == (7, 0, 6)
+    assert broke.p == pytest.approx(2 / 2**6)
+    assert (gave_up.n, gave_up.only_baseline, gave_up.only_candidate, gave_up.p) == (8, 0, 1, 1.0)
+    assert (
+        "Transcripts that broke a rule in one of them only: 0 in the baseline, 6 in the candidate, "
+        "of 7; exact McNemar p = 0.031."
+    ) in list(compare_text.notes(comparison))
+
+
+def test_what_only_one_run_has_is_named(tmp_path, monkeypatch, capsys):
+    old = write_run(
+        tmp_path / "old",
+        [
+            row("a", "same", saving=0.5, reach=0.9),
+            row("a", "gone", saving=0.5, reach=0.9),
+            row("m", "same", saving=0.5, reach=0.9, provenance="authored"),
+        ],
+    )
+    new = write_run(
+        tmp_path / "new",
+        [row("a", "same", saving=0.5, reach=0.9), row("a", "come", saving=0.5, reach=0.9)],
+    )
+    wanted = [
+        "Settings only in the baseline, not compared: gone.",
+        "Transcripts only in the baseline, not compared: all authored ones.",
+        "Settings only in the candidate, not compared: come.",
+    ]
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["compaction-evals", "compare", str(old), str(new), "--md", str(tmp_path / "m")],
+    )
+
+    with pytest.raises(SystemExit) as stopped:
+        main()
+
+    out, text = capsys.readouterr().out, (tmp_path / "m").read_text()
+    assert stopped.value.code == 0
+    assert [line in out for line in wanted] == [True] * 3
+    assert [f"- {line}" in text for line in wanted] == [True] * 3
+
+
+@pytest.mark.parametrize("text", ["reach<-2", "reach.low<-5", "facts_kept_fraction>=1", "reach<1"])
+def test_points_given_for_a_share_are_refused(text):
+    with pytest.raises(ResultsError, match="is a share, so its difference is between -1 and 1"):
+        conditions([text])
+
+
+def test_a_saving_may_fall_by_more_than_all(tmp_path):
+    (condition,) = conditions(["saved_usd_fraction<-2"])
+
+    assert condition.number == -2

@@ -10,6 +10,7 @@ import typer
 from compaction.errors import StrategyError
 from evals.commands.exit_codes import EXIT_FAILED
 from evals.commands.flags import pairs_of
+from evals.commands.notes import say_incomplete
 from evals.commands.progress import steps
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def compare(
     from reports.gate import conditions, met, unmeasured
 
     wanted = conditions(fail_on or ())
-    found = _compared(baseline, candidate, _margins(margin or []))
+    found, left_out = _compared(baseline, candidate, _margins(margin or []))
     failed = [*met(wanted, found)]
     failed += [
         f"cannot be judged on these transcripts: {text}" for text in unmeasured(wanted, found)
@@ -65,13 +66,13 @@ def compare(
         failed += [f"failed in the candidate only: {name}" for name in each.new_failures]
         failed += [f"broke a rule that the baseline kept: {name}" for name in each.new_violations]
     if md is not None:
-        write_text(md, compare_text.markdown(found, failed))
+        write_text(md, compare_text.markdown(found, failed, left_out))
     if as_json:
-        content = compare_text.as_json(found, failed)
+        content = compare_text.as_json(found, failed, left_out)
         typer.echo(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
     else:
         console = Console()
-        console.print(compare_text.terminal(found, width=console.width))
+        console.print(compare_text.terminal(found, left_out, width=console.width))
     errors = Console(stderr=True)
     for text in failed:
         errors.print(f"failed: {text}", markup=False, highlight=False, soft_wrap=True)
@@ -90,8 +91,9 @@ def _margins(given: list[str]) -> dict[str, float]:
 
 def _compared(
     baseline: str, candidate: str, margins: Mapping[str, float]
-) -> "tuple[Comparison, ...]":
-    from reports.compare import compare, compare_runs
+) -> "tuple[tuple[Comparison, ...], tuple[str, ...]]":
+    """Return the comparisons, and lines about what is in one of the runs only."""
+    from reports.compare import compare, compare_runs, left_out
     from reports.frames import load
     from reports.measures import with_margins
     from reports.unmatched import Side
@@ -103,11 +105,13 @@ def _compared(
         run_a = load(path_a)
         note(f"reading {path_b}")
         run_b = run_a if path_b == path_a else load(path_b)
+        for path, run in {path_a: run_a, path_b: run_b}.items():
+            say_incomplete(path, run.incomplete)
         note("statistics")
         if label_a is None and label_b is None:
-            return compare_runs(run_a, run_b, measures)
+            return compare_runs(run_a, run_b, measures), tuple(left_out(run_a, run_b))
         sides = (Side(run_a, label_a or str(label_b)), Side(run_b, label_b or str(label_a)))
-        return compare(*sides, measures)
+        return compare(*sides, measures), ()
 
 
 def _side(text: str) -> tuple[Path, str | None]:
