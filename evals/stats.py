@@ -203,17 +203,6 @@ def mcnemar_p(n_only_first: int, n_only_second: int) -> float:
     return float(stats.binomtest(n_only_first, total, 0.5).pvalue)
 
 
-def proportion_interval(n_true: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
-    """Return the Wilson interval of a share of independent units.
-
-    Source: Wilson (1927), JASA 22:209.
-    """
-    from scipy import stats
-
-    found = stats.binomtest(n_true, n).proportion_ci(level, method="wilson")
-    return float(found.low), float(found.high)
-
-
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
     """Return p adjusted for looking at all of them: the family-wise error stays at the level.
 
@@ -261,8 +250,12 @@ def minimum_detectable_effect(
     """
     if differences.n_clusters < 2:
         return None
-    spread = float((differences.sums / differences.weights).std(ddof=1))
-    return float(_z_sum(alpha, power) * spread / differences.n_clusters**0.5)
+    return float(_z_sum(alpha, power) * spread_of(differences) / differences.n_clusters**0.5)
+
+
+def spread_of(data: Clustered) -> float:
+    """Return the standard deviation of the cluster means; of at least 2 clusters."""
+    return float((data.sums / data.weights).std(ddof=1))
 
 
 def sessions_needed(

@@ -23,7 +23,9 @@ from evals.stats import (
     holm,
     mcnemar_p,
     minimum_detectable_effect,
+    sessions_needed,
     sign_flip_p,
+    spread_of,
     verdict_of,
 )
 from reports.frames import Run
@@ -63,6 +65,8 @@ class Difference:
     verdict_high: float | None
     detectable: float | None
     """Smallest difference that this many sessions would show in four of five cases."""
+    needed: int | None
+    """Sessions that would show a difference as large as the margin, where these do not decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +232,7 @@ def _difference(measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame) -> D
     data = clustered(change.tolist(), clusters)
     interval, deciding = bootstrap_interval(data), bootstrap_interval(data, level=VERDICT_LEVEL)
     p = sign_flip_p(data)
+    verdict = _verdict(measure, clustered(better.tolist(), clusters))
     return Difference(
         measure,
         len(both),
@@ -242,10 +247,15 @@ def _difference(measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame) -> D
         wins=int((better > TIE).sum()),
         ties=int((better.abs() <= TIE).sum()),
         losses=int((better < -TIE).sum()),
-        verdict=_verdict(measure, clustered(better.tolist(), clusters)),
+        verdict=verdict,
         verdict_low=None if deciding is None else deciding.low,
         verdict_high=None if deciding is None else deciding.high,
         detectable=minimum_detectable_effect(data) if data.n_clusters >= MIN_CLUSTERS else None,
+        needed=(
+            sessions_needed(spread_of(data), measure.margin)
+            if verdict == "inconclusive" and measure.margin
+            else None
+        ),
     )
 
 

@@ -142,6 +142,15 @@ def notes(comparison: Comparison) -> Iterator[str]:
         measure = comparison.moved[0].measure
         moved = ", ".join(map(_moved, comparison.moved))
         yield f"{measure.title} moved most on: {moved}."
+    yield from _outcomes(comparison)
+    yield from _power(comparison)
+    if any(each.n_clusters < MIN_CLUSTERS for each in comparison.differences):
+        yield FEW
+    for reason, names in _unmatched(comparison).items():
+        yield f"Not compared, {reason}: {_names(names)}."
+
+
+def _outcomes(comparison: Comparison) -> Iterator[str]:
     for each in comparison.outcomes:
         if each.only_baseline or each.only_candidate:
             yield (
@@ -149,6 +158,9 @@ def notes(comparison: Comparison) -> Iterator[str]:
                 f"baseline, {each.only_candidate} in the candidate, of {each.n}; exact McNemar "
                 f"p = {each.p:.3f}."
             )
+
+
+def _power(comparison: Comparison) -> Iterator[str]:
     detectable = [each for each in comparison.differences if each.detectable is not None]
     if detectable:
         texts = [f"{each.measure.title} {_size(each)}" for each in detectable if each.detectable]
@@ -157,10 +169,10 @@ def notes(comparison: Comparison) -> Iterator[str]:
                 "Smallest difference that this corpus would show in four of five cases: "
                 f"{', '.join(texts)}."
             )
-    if any(each.n_clusters < MIN_CLUSTERS for each in comparison.differences):
-        yield FEW
-    for reason, names in _unmatched(comparison).items():
-        yield f"Not compared, {reason}: {_names(names)}."
+    undecided = [each for each in comparison.differences if each.needed is not None]
+    if undecided:
+        needs = ", ".join(f"{each.measure.title} {each.needed:,}" for each in undecided)
+        yield f"Inconclusive; sessions that would show a difference of the margin: {needs}."
 
 
 def _unmatched(comparison: Comparison) -> dict[str, list[str]]:

@@ -398,3 +398,21 @@ def test_a_saving_may_fall_by_more_than_all(tmp_path):
     (condition,) = conditions(["saved_usd_fraction<-2"])
 
     assert condition.number == -2
+
+
+def test_an_inconclusive_verdict_says_how_many_sessions_it_takes(tmp_path):
+    rows = [
+        row(f"t{at}", label, saving=0.5, reach=reach)
+        for at in range(12)
+        for label, reach in (("old", 0.5), ("new", 0.3 if at % 2 else 0.7))
+    ]
+    run = run_of(tmp_path / "run", rows)
+
+    (comparison,) = compare(Side(run, "old"), Side(run, "new"))
+    found = found_in(comparison, "reach")
+
+    # Standard deviation 0.2089: ((1.6449 + 0.8416) * 0.2089 / 0.05) ** 2 = 107.9.
+    assert (found.verdict, found.needed) == ("inconclusive", 108)
+    assert (
+        "Inconclusive; sessions that would show a difference of the margin: Reach 108."
+    ) in list(compare_text.notes(comparison))
