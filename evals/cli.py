@@ -6,6 +6,7 @@ Nothing heavy is imported before a command needs it, so that `--help` is quick.
 """
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -38,6 +39,7 @@ from evals.config import CONFIG_FILE, Flag, read_config
 PROGRAM: Final = "compaction-evals"
 COMPLETION_VARIABLE: Final = "_COMPACTION_EVALS_COMPLETE"
 """Set by a shell that asks for completions; it gives no arguments then."""
+_IS_EMPTY_FLAG: Final = re.compile(r"--[\w-]+=\s*")
 app = typer.Typer(
     name=PROGRAM,
     help="Measure what compacting an LLM agent's context saves and loses, on your own transcripts.",
@@ -45,6 +47,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+class EmptyArgumentError(CompactionError):
+    """Nothing stands where a path, a name or a value should."""
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
@@ -134,11 +140,26 @@ def main() -> None:
     arguments = sys.argv[1:]
 
     def run_command(given: list[str]) -> int:
-        return _guarded(lambda: app(given, standalone_mode=False, prog_name=PROGRAM), debug=debug)
+        return _guarded(lambda: _run(given), debug=debug)
 
     if arguments or COMPLETION_VARIABLE in os.environ:
         sys.exit(run_command(arguments))
     sys.exit(_guarded(lambda: start.start(run_command), debug=debug))
+
+
+def _run(arguments: list[str]) -> Any:
+    """Run a command; an empty argument would be taken for the current folder.
+
+    Raises:
+        EmptyArgumentError: one is empty, as that of a variable that is not set.
+    """
+    for number, argument in enumerate(arguments):
+        if not argument.strip() or _IS_EMPTY_FLAG.fullmatch(argument):
+            before = arguments[number - 1] if number and not argument.strip() else ""
+            place = argument if argument.strip() else f"argument {number + 1}"
+            after = f", after {before}," if before else ""
+            raise EmptyArgumentError(f"{place}{after} is empty; give a value or leave it out")
+    return app(arguments, standalone_mode=False, prog_name=PROGRAM)
 
 
 def _guarded(command: Callable[[], Any], *, debug: bool) -> int:
@@ -148,24 +169,25 @@ def _guarded(command: Callable[[], Any], *, debug: bool) -> int:
         code = stop.exit_code  # typer turns Ctrl-C into an exit with its code
     except (KeyboardInterrupt, typer.Abort):
         code = EXIT_INTERRUPTED
-    except CompactionError as error:
-        if debug:
-            raise
-        _say(f"error: {error}")
-        return EXIT_USAGE
-    except TyperException as error:
-        _say(f"error: {_usage_text(error)}")
-        return EXIT_USAGE
-    except BrokenPipeError:
-        return EXIT_USAGE
-    except Exception as error:
-        if debug:
-            raise
-        _say(f"internal error: {type(error).__name__}: {error}; run again with --debug")
-        return EXIT_USAGE
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a panic of native code is no Exception
+        return _failed(error, debug=debug)
     if code == EXIT_INTERRUPTED:
         _say("stopped; what was done is kept, the same command continues")
     return code if isinstance(code, int) else 0
+
+
+def _failed(error: BaseException, *, debug: bool) -> int:
+    if isinstance(error, TyperException):
+        _say(f"error: {_usage_text(error)}")
+    elif debug and not isinstance(error, BrokenPipeError):
+        raise error
+    elif isinstance(error, CompactionError):
+        _say(f"error: {error}")
+    elif not isinstance(error, BrokenPipeError):
+        _say(f"internal error: {type(error).__name__}: {error}; run again with --debug")
+    return EXIT_USAGE
 
 
 def _usage_text(error: Exception) -> str:

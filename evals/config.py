@@ -63,6 +63,8 @@ def read_config(path: Path, commands: Mapping[str, Mapping[str, Flag]]) -> Confi
         raise ConfigError(f"{path} is no TOML: {error}") from error
     defaults: dict[str, dict[str, Any]] = {}
     for command, table in content.items():
+        if not command.strip():
+            raise ConfigError(f"{path}: a table has an empty name; it must be that of a command")
         where = f"{path}: [{command}]"
         if command not in commands:
             raise ConfigError(f"{where} is no command{_nearest(command, commands)}")
@@ -75,6 +77,8 @@ def read_config(path: Path, commands: Mapping[str, Mapping[str, Flag]]) -> Confi
 
 
 def _default(where: str, key: str, value: Any, flags: Mapping[str, Flag]) -> tuple[str, Any]:
+    if not key.strip():
+        raise ConfigError(f"{where} has a flag with an empty name{_nearest(key, flags)}")
     name = key.replace("_", "-")
     flag = flags.get(name)
     if flag is None:
@@ -87,6 +91,8 @@ def _default(where: str, key: str, value: Any, flags: Mapping[str, Flag]) -> tup
     if not flag.takes_many:
         return flag.parameter, _scalar(place, value)
     if isinstance(value, dict):
+        if any(not item.strip() for item in value):
+            raise ConfigError(f"{place} has an empty name; write {key} = {{NAME = VALUE}}")
         return flag.parameter, [f"{name}={_joined(place, item)}" for name, item in value.items()]
     if not isinstance(value, list):
         raise ConfigError(f"{place} must be a list, not {_kind(value)}")
@@ -107,6 +113,8 @@ def _text(value: Value) -> str:
 
 
 def _scalar(place: str, value: Any) -> Value:
+    if isinstance(value, str) and not value.strip():
+        raise ConfigError(f"{place} is empty; give a value or leave it out")
     if isinstance(value, (str, int, float, bool)):
         return value
     raise ConfigError(f"{place} must be text or a number, not {_kind(value)}")

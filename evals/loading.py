@@ -73,6 +73,8 @@ class LoadReport:
     """Files of folders that are no conversations."""
     noted: list[str] = field(default_factory=list)
     """What was mended or left out of files that were read: a line a transcript."""
+    without_requests: list[str] = field(default_factory=list)
+    """Sources of transcripts in which no model was asked: nothing of them can be replayed."""
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
@@ -144,22 +146,31 @@ def _cached_file(path: Path, _stamp: tuple[int, int]) -> list[Transcript]:
 def scan(paths: Sequence[Path]) -> Iterator[Scanned]:
     """Read the files below `paths` one by one.
 
+    A file that the user named itself is refused, and never passed over, if it is no conversation.
+
     Raises:
-        TranscriptError: a path that names a file cannot be read, or no file holds a transcript.
+        TranscriptError: no file holds a transcript; of files that were named, why.
     """
     files = find_files(paths)
     named = named_files(paths)
     has_any = False
+    first: Refusal | None = None
     for path in files:
         try:
             scanned = Scanned(path, tuple(load_file(path)))
         except TranscriptError as error:
-            if real_path(path) in named:
-                raise
-            refusal = Refusal(path, str(error), isinstance(error, UnknownFormatError))
+            is_named = real_path(path) in named
+            is_foreign = isinstance(error, UnknownFormatError) and not is_named
+            refusal = Refusal(path, str(error), is_foreign)
+            first = first or (refusal if is_named else None)
             scanned = Scanned(path, refusal=refusal)
         has_any = has_any or bool(scanned.transcripts)
         yield scanned
+    if not has_any and first is not None:
+        others = len(files) - 1
+        kind = "file" if others == 1 else "files"
+        more = f" (and {others} more {kind} without a transcript)" if others else ""
+        raise TranscriptError(f"{first.reason}{more}")
     if not has_any:
         listed = ", ".join(str(path) for path in paths)
         formats = ", ".join(importer.FORMAT for importer in importers())
@@ -179,6 +190,7 @@ def survey(paths: Sequence[Path]) -> LoadReport:
     for scanned in scan(paths):
         report.locations += scanned.locations
         report.noted += [note for item in scanned.transcripts if (note := _note_on(item))]
+        report.without_requests += [t.source for t in scanned.transcripts if not t.n_requests]
         if scanned.refusal:
             is_foreign = scanned.refusal.is_foreign
             (report.passed_over if is_foreign else report.refused).append(scanned.refusal)

@@ -7,7 +7,7 @@ shows comes from here.
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,19 @@ LOCK_FILE: Final = ".lock"
 BLOCK_BYTES: Final = 65_536
 ENGAGED_FRACTION: Final = 0.01
 """Below this saving a strategy did nothing worth a fidelity number. This project's definition."""
+
+
+_KINDS: Final = {
+    "cells": list,
+    "settings": list,
+    "metrics": list,
+    "refused": list,
+    "noted": list,
+    "passed_over": list,
+    "versions": dict,
+}
+"""Of what a manifest may hold."""
+_WORDS: Final = {list: "list", dict: "object"}
 
 
 class ResultsError(CompactionError):
@@ -165,6 +178,17 @@ class RunFolder:
                 f"{self.path} is not a run folder: it has no {RUN_FILE}; name the folder that a "
                 "finished run has written"
             )
+        if "command" not in content:
+            raise ResultsError(
+                f"{self.path / RUN_FILE} is not the record of a run: it names no command; "
+                "name the folder that a run has written"
+            )
+        for key, kind in _KINDS.items():
+            if not isinstance(content.get(key), kind | None):
+                raise ResultsError(
+                    f"{self.path / RUN_FILE} is damaged: {key} is no {_WORDS[kind]}; "
+                    "delete it and run again"
+                )
         return content
 
     def _all_rows(self) -> Iterator[tuple[int, Row]]:
@@ -202,6 +226,26 @@ class RunFolder:
 def cell_id_of(content: Mapping[str, Any]) -> str:
     """Return the name of a cell: a digest of everything that determines its row."""
     return digest_of(canonical_json(content))
+
+
+def incomplete(manifest: Mapping[str, Any], present: Collection[str]) -> str | None:
+    """Return what a run folder lacks and how to continue, in one line; None if it lacks nothing.
+
+    Args:
+        manifest: Of the run.
+        present: Ids of the cells that have a row.
+    """
+    again = f"to continue: {manifest.get('command') or 'run the same command again'}"
+    expected = manifest.get("cells")
+    if expected is not None:
+        missing = len(set(expected) - set(present))
+        if not missing:
+            return None
+        rows = f"{missing} of {len(expected)} rows are missing in {ROWS_FILE}"
+        return f"incomplete: {rows}; {again}"
+    planned = manifest.get("planned_cells")
+    most = "" if planned is None else f" of at most {planned}"
+    return f"incomplete: the run has not ended, {len(present)}{most} cells are there; {again}"
 
 
 def corpus_digest(digests: Iterable[str]) -> str:

@@ -1,6 +1,7 @@
 """What a finished run says on the terminal: a line for each thing that went wrong."""
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from compaction.contract.invariants import RULES
@@ -53,6 +54,18 @@ def _say_unrecorded(reasons: Counter[str], console: "Console") -> None:
         _line(console, f"unrecorded: {len(reasons) - MAX_LINES} more reasons, see rows.jsonl")
 
 
+def say_replaced(
+    console: "Console", before: frozenset[str], command: str, cells: Iterable[str]
+) -> None:
+    """Say that the report of another run stood here, and how to get it back."""
+    if gone := len(before.difference(cells)):
+        text = (
+            f"replaced: the report was of another run, {gone} of its {len(before)} cells are not "
+        )
+        again = f"in this one; their rows are kept, and it is made again by: {command}"
+        _line(console, text + again)
+
+
 def _broken_rule(rule: str, n_requests: int) -> str:
     places = "1 request" if n_requests == 1 else f"{n_requests} requests"
     return f"{rule} at {places} ({RULES.get(rule, 'a rule of another version')})"
@@ -64,6 +77,10 @@ def say_refused(console: "Console", found: LoadReport) -> None:
     if found.passed_over:
         count = len(found.passed_over)
         _line(console, f"passed over: {count} files that are no conversations, see run.json")
+    if found.without_requests:
+        first, *more = found.without_requests
+        rest = f" and {len(more)} more" if more else ""
+        _line(console, f"noted: no request to a model in {first}{rest}: nothing to replay there")
     for note in found.noted[:MAX_LINES]:
         _line(console, f"noted: {note}")
     if len(found.noted) > MAX_LINES:

@@ -19,7 +19,8 @@ from evals.metrics import METRICS, METRICS_VERSION
 from evals.money.price_choice import choose_prices
 from evals.money.pricing import prices_used
 from evals.results import Row, RunFolder, corpus_digest
-from evals.run_verdict import say_refused
+from evals.run_checks import check_out, check_recorded, check_requests, replaced_cells
+from evals.run_verdict import say_refused, say_replaced
 from evals.run_verdict import verdict as verdict
 from evals.settings import (
     Setting,
@@ -101,8 +102,18 @@ def execute(asked: RunRequest, console: "Console") -> Finished:
         CompactionError: nothing could be run; says why.
     """
     settings = settings_of(asked)
+    folder = RunFolder(asked.out or RUNS_FOLDER / _folder_name(asked, settings))
+    check_out(folder.path)
     check(settings)
-    found = survey(asked.paths or bundled_files())
+    paths = asked.paths or bundled_files()
+    found = survey(paths)
+    check_requests(found, paths)
+    check_recorded(
+        asked.reader,
+        with_probes=asked.with_probes,
+        settings=settings,
+        locations=found.locations,
+    )
     say_refused(console, found)
     plan = Plan(
         settings=tuple(settings),
@@ -115,13 +126,14 @@ def execute(asked: RunRequest, console: "Console") -> Finished:
         with_probes=asked.with_probes,
         reader=asked.reader,
     )
-    folder = RunFolder(asked.out or RUNS_FOLDER / _folder_name(asked, plan))
     folder.create()
     with folder.locked():
+        before, command = replaced_cells(folder)
         folder.write_manifest(_manifest(asked, plan, found))
         tally = _run_with_progress(console, plan, found.locations, folder, asked.jobs)
         finished = Finished(folder.path, tuple(tally.cells), found)
         folder.write_manifest(_manifest(asked, plan, found) | _outcome(finished, tally))
+    say_replaced(console, before, command, finished.cells)
     return finished
 
 
@@ -213,6 +225,8 @@ def _manifest(asked: RunRequest, plan: Plan, found: LoadReport) -> Json:
         "refused": [item.reason for item in found.refused],
         "noted": found.noted,
         "passed_over": [str(item.path) for item in found.passed_over],
+        "without_requests": found.without_requests,
+        "planned_cells": cells_of(plan, found.locations),
         "model": plan.model.label,
         "with_probes": plan.with_probes,
         "reader": plan.reader,
@@ -256,7 +270,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _folder_name(asked: RunRequest, plan: Plan) -> str:
+def _folder_name(asked: RunRequest, settings: Sequence[Setting]) -> str:
     """Return a name that the same command finds again."""
     asks_for_prices = asked.price is not None or asked.price_file is not None
     is_default = not (asked.paths or asked.strategies or asked.model or asks_for_prices)
@@ -264,7 +278,7 @@ def _folder_name(asked: RunRequest, plan: Plan) -> str:
         return "bundled-probes" if asked.with_probes else "bundled"
     content = {
         "paths": [str(path.resolve()) for path in asked.paths],
-        "settings": [[item.strategy, dict(item.parameters)] for item in plan.settings],
+        "settings": [[item.strategy, dict(item.parameters)] for item in settings],
         "model": [asked.model, asked.base_url],
         "seed": asked.seed,
         **({"prices": [asked.price, str(asked.price_file)]} if asks_for_prices else {}),

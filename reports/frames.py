@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evals.results import ROW_VERSION, Row, RunFolder
+from evals.results import ROW_VERSION, Row, RunFolder, incomplete
 from reports.aggregates import aggregated, by_transcript, counts
 from reports.intervals import Estimate
 from reports.matched import TRUNCATE, curves, matched
@@ -37,6 +37,8 @@ class Run:
     `reach_difference`, set only where all are known. Numbers are float, with NaN for None."""
     n_stale: int
     """Rows of the folder that the manifest no longer names, or of an older layout: left out."""
+    incomplete: str | None = None
+    """One line if rows of the run are missing: how many, and how to continue."""
 
     def settings(self) -> pd.DataFrame:
         """Return a row per provenance and label, aggregated over transcripts.
@@ -104,7 +106,8 @@ def load(path: Path) -> Run:
     used = [row for row in found if row.cell_id in named and row.row_version == ROW_VERSION]
     # However many processes wrote the rows, and in whatever order: the same report.
     used.sort(key=lambda row: (row.transcript, row.transcript_digest, natural(row.label)))
-    return Run(Path(path), manifest, _frame(used), len(found) - len(used))
+    lacks = incomplete(manifest, {row.cell_id for row in found})
+    return Run(Path(path), manifest, _frame(used), len(found) - len(used), lacks)
 
 
 def estimate_of(line: Mapping[str, Any], name: str) -> Estimate:

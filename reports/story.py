@@ -9,6 +9,8 @@ from reports.frames import Run
 from reports.matched import EXPLANATION
 from reports.wording import clean, count, percent, plural, tokens, with_n
 
+MAX_LINE_CHARS: Final = 2_000
+"""A command line may be long, and is there to be copied."""
 PLACEBO_WARNING: Final = 0.02
 """Above this share of needs that an unrelated text would also meet, a report says so."""
 CAVEATS: Final = (
@@ -50,6 +52,8 @@ def headline(run: Run) -> tuple[str, ...]:
             f"Placebo rate {with_n(percent(placebo.mean()), len(placebo))} %: that share of needs "
             "is met by chance in an unrelated transcript; reach is too high by up to as much."
         )
+    if run.incomplete:
+        lines.append(clean(f"{run.incomplete[0].upper()}{run.incomplete[1:]}", MAX_LINE_CHARS))
     if run.n_stale:
         lines.append(f"{plural(run.n_stale, 'row')} of other commands or versions left out.")
     return tuple(lines)

@@ -70,6 +70,14 @@ def test_tables_stand_for_repeated_flags(tmp_path):
         ("[run.grid]\nk = ['a,b']", "cannot have a comma"),
         ("[run.grid]\nk = [{}]", "must be text or a number, not a table"),
         ("[run\n", "is no TOML"),
+        ('"" = 1', "a table has an empty name; it must be that of a command"),
+        ("['']\na = 1", "a table has an empty name"),
+        ("[run]\n'' = 3", r"\[run\] has a flag with an empty name; known: paths"),
+        ("[run]\nset = {'' = 3}", r"\[run\] set has an empty name; write set = \{NAME = VALUE\}"),
+        ("[run.grid]\n' ' = [1]", r"\[run\] grid has an empty name"),
+        ("[run]\nout = ''", r"\[run\] out is empty; give a value or leave it out"),
+        ("[run]\npaths = [' ']", r"\[run\] paths is empty"),
+        ("[run]\nset = {a = ''}", r"\[run\] set is empty"),
     ],
 )
 def test_what_no_flag_takes_is_refused_with_its_place(tmp_path, text, said):

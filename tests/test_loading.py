@@ -164,12 +164,16 @@ def test_a_folder_with_other_files_lists_them_and_goes_on(tmp_path):
     assert [item.path.name for item in report.refused] == ["z.json"]
 
 
-def test_a_named_file_that_cannot_be_read_is_an_error(tmp_path):
+def test_a_named_file_that_cannot_be_read_is_refused_and_alone_an_error(tmp_path):
     write_chat(tmp_path / "a.json")
     (tmp_path / "README.md").write_text("# Logs")
 
+    report = loading.survey([tmp_path / "a.json", tmp_path / "README.md"])
+
+    assert [item.path.name for item in report.refused] == ["README.md"]
+    assert report.passed_over == []
     with pytest.raises(TranscriptError, match=r"README\.md"):
-        loading.survey([tmp_path / "a.json", tmp_path / "README.md"])
+        loading.survey([tmp_path / "README.md"])
 
 
 def test_a_folder_without_a_transcript_says_what_was_looked_for(tmp_path):

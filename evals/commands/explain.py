@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from compaction.errors import CompactionError
+from evals.commands.notes import say_incomplete
 from evals.commands.progress import steps
 
 if TYPE_CHECKING:
@@ -65,12 +66,14 @@ def _explained(
     from evals.explain import explain as explain_cell
     from evals.needs import find_needs
     from evals.prepare import prepare
-    from evals.results import RunFolder
+    from evals.results import RunFolder, incomplete
     from evals.settings import Setting, bind
 
     folder = RunFolder(run_folder)
     manifest = folder.manifest()
-    row = _chosen(list(folder.rows()), transcript, setting)
+    rows = list(folder.rows())
+    say_incomplete(run_folder, incomplete(manifest, {row.cell_id for row in rows}))
+    row = _chosen(rows, transcript, setting)
     prepared = prepare(_loaded(row))
     strategy = bind(Setting(row.strategy, dict(row.parameters)), prepared)
     needs = find_needs(prepared)

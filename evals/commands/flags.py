@@ -86,12 +86,13 @@ def check_model(model: str | None, base_url: str | None) -> None:
 def pairs_of(given: list[str], flag: str) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for item in given:
-        key, equals, value = item.partition("=")
+        key, equals, value = map(str.strip, item.partition("="))
         if not equals or not key or not value:
-            raise StrategyError(f"{flag} takes KEY=VALUE, got {item!r}")
-        if key.strip() in pairs:
-            raise StrategyError(f"{flag} has {key.strip()!r} twice")
-        pairs[key.strip()] = value.strip()
+            lacks = "no name before the =" if equals and not key else "no value"
+            raise StrategyError(f"{flag} takes KEY=VALUE, got {item!r}, which has {lacks}")
+        if key in pairs:
+            raise StrategyError(f"{flag} has {key!r} twice")
+        pairs[key] = value
     return pairs
 
 

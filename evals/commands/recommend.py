@@ -8,6 +8,7 @@ import typer
 
 from compaction.errors import StrategyError
 from evals.commands.exit_codes import EXIT_FAILED
+from evals.commands.notes import say_incomplete
 
 MinReach = Annotated[
     str | None,
@@ -78,8 +79,10 @@ def print_recommendations(
     from reports.recommend import DEFAULT_MARGIN, DEFAULT_MIN_REACH
     from reports.recommend import recommend as recommended
 
+    run = load(path)
+    say_incomplete(path, run.incomplete)
     found = recommended(
-        load(path),
+        run,
         min_reach=DEFAULT_MIN_REACH if min_reach is None else min_reach,
         margin=DEFAULT_MARGIN if margin is None else margin,
     )

@@ -1,5 +1,6 @@
 """`run`: replay transcripts under strategies; score, report."""
 
+import shlex
 import sys
 from typing import Annotated
 
@@ -92,7 +93,7 @@ def run(
         timeout_seconds=timeout,
         cell_seconds=cell_timeout,
         out=out,
-        command=" ".join(["compaction-evals", *sys.argv[1:]]),
+        command=shlex.join(["compaction-evals", *sys.argv[1:]]),
         price=price,
         price_file=price_file,
         with_probes=probes,

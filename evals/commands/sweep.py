@@ -1,6 +1,7 @@
 """`sweep`: one strategy under every combination of values, and what to choose of them."""
 
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Final
@@ -99,7 +100,7 @@ def sweep(
         timeout_seconds=timeout,
         cell_seconds=cell_timeout,
         out=out,
-        command=" ".join(["compaction-evals", *sys.argv[1:]]),
+        command=shlex.join(["compaction-evals", *sys.argv[1:]]),
         price=price,
         price_file=price_file,
         config=None if config is None else config.as_json("sweep"),
