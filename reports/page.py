@@ -20,6 +20,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from reports import asked
 from reports.answer import answers
 from reports.columns import NOT_ENGAGED, Column
+from reports.costs import cost_blocks, price_lines
 from reports.faults import alarm, fault_groups, rules_of
 from reports.frames import Run
 from reports.league import Block, blocks, ranked
@@ -106,9 +107,10 @@ def html(run: Run) -> str:
         faults=fault_groups(run),
         checked_rules=rules_of(run),
         compacted=_compacted(run),
+        costs=[(block, tuple(_stacked(block))) for block in cost_blocks(run)],
         checks=self_checks(run),
         footer=footer(run),
-        headline=headline(run),
+        headline=(*headline(run), *price_lines(run)),
         how_to="" if is_text_shown(run) else HOW_TO,
         lost_heads=HEADS,
         meanings=_meanings(run, sections),
@@ -189,6 +191,7 @@ def _cell(values: tuple[bool, float, float] | None, *, is_failed: bool) -> tuple
 def _meanings(run: Run, sections: Sequence[Section]) -> dict[str, str]:
     """Return the definition of the metric of each column."""
     shown = {column.metric for section in sections for column in section.columns}
+    shown |= {column.metric for block in cost_blocks(run) for column in block.columns}
     return {
         metric["name"]: clean(metric["definition"], 2_000)
         for metric in run.manifest.get("metrics", ())

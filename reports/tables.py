@@ -13,6 +13,7 @@ from rich.text import Text
 from reports import asked
 from reports.answer import Answer, answers
 from reports.columns import NOT_ENGAGED, Column, Line
+from reports.costs import cost_blocks, price_lines
 from reports.faults import FAILED_STEPS, Faults, alarm, fault_groups
 from reports.frames import Run
 from reports.league import Block, blocks
@@ -32,24 +33,30 @@ _GAP: Final = 2
 """Spaces between two columns of a terminal table."""
 
 
-def terminal(run: Run, *, width: int, show_faults: bool = True) -> RenderableType:
+def terminal(
+    run: Run, *, width: int, show_faults: bool = True, show_costs: bool = False
+) -> RenderableType:
     """Return the tables for `width` columns; what has no room is in the other reports.
 
     Args:
         run: What was run.
         width: Of the terminal, in columns.
         show_faults: List failed cells and broken rules; not where a caller has a line for each.
+        show_costs: Show the tables of costs too.
     """
     parts: list[RenderableType] = []
     if (loud := alarm(run)) is not None:
         parts += [Text(loud, style="bold red"), Text("")]
-    parts.append(Text("\n".join(headline(run))))
+    parts.append(Text("\n".join((*headline(run), *price_lines(run)))))
     for block, answer in _answered(run):
         if block is not None:
             parts += [Text(""), Text(block.title, style="bold"), _table(block, width)]
             parts += [Text(note, style="dim") for note in (*_dropped(block, width), *block.notes)]
         parts.append(Text(answer.text))
         parts += [Text(note, style="dim") for note in answer.notes]
+    for block in cost_blocks(run) if show_costs else ():
+        parts += [Text(""), Text(block.title, style="bold"), _table(block, width)]
+        parts += [Text(note, style="dim") for note in (*_dropped(block, width), *block.notes)]
     if (said := asked.asked(run)) is not None:
         parts += [Text(""), Text(f"{asked.TITLE}: see report.md. {said.notes[0]}")]
         parts += _validity_lines(said.validity)
@@ -64,8 +71,11 @@ def markdown(run: Run) -> str:
     parts = ["# Compaction report", *([] if loud is None else [f"**{escaped(loud)}**"])]
     for answer in answers(run):
         parts += [escaped(answer.text), _bullets(map(escaped, answer.notes))]
-    parts += map(escaped, headline(run))
+    parts += map(escaped, (*headline(run), *price_lines(run)))
     for block in blocks(run):
+        parts += [f"## {escaped(block.title)}", markdown_table(block)]
+        parts += [_bullets(map(escaped, block.notes))]
+    for block in cost_blocks(run):
         parts += [f"## {escaped(block.title)}", markdown_table(block)]
         parts += [_bullets(map(escaped, block.notes))]
     parts += _asked_section(run)

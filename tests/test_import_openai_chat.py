@@ -56,6 +56,24 @@ def test_a_completion_log_ends_with_its_response():
     assert [item.where for item in transcript.skipped] == ["response"]
 
 
+@pytest.mark.parametrize(
+    "given",
+    [{"model": "gpt-4.1"}, {"kwargs": {"model": "gpt-4.1"}}, {"response": {"model": "gpt-4.1"}}],
+)
+def test_the_model_is_read_wherever_it_stands(tmp_path, given):
+    body = json.loads((CHAT / "request.json").read_text())
+    body.pop("model", None)
+    if "response" in given:
+        answer = {"role": "assistant", "content": "Done."}
+        given = {"response": {**given["response"], "choices": [{"message": answer}]}}
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(body | given))
+
+    (transcript,) = load_file(path)
+
+    assert {request.model for request in transcript.segments[0].requests} == {"gpt-4.1"}
+
+
 def test_a_line_each_is_a_conversation_and_others_are_reported():
     first, second, third = load_file(CHAT / "conversations.jsonl")
 

@@ -1,5 +1,7 @@
 """What a log says of its cache, on logs made for it."""
 
+from dataclasses import replace
+
 import pytest
 
 from compaction.llm import Usage
@@ -103,6 +105,29 @@ def test_writes_that_a_client_does_not_log_are_billed_all_the_same():
     # Where the provider bills no writes, what was not read is uncached input.
     free = prices("gemini", write=10.0)
     assert check_bill(silent, MODEL, free, bill).recorded_usd == pytest.approx(0.055)
+
+
+def test_a_log_that_tells_nothing_of_its_cache_has_the_bill_that_it_recorded_itself():
+    log = recorded(usage(4_000, written=0), usage(5_000, written=0))
+    segment = log.segments[0]
+    costs = (0.02, 0.03)
+    with_costs = [
+        replace(request, cost_usd=cost)
+        for request, cost in zip(segment.requests, costs, strict=True)
+    ]
+    told, half = (
+        prepare(replace(log, segments=(replace(segment, requests=tuple(requests)),)))
+        for requests in (with_costs, (with_costs[0], segment.requests[1]))
+    )
+    automatic = prices("openai", write=10.0)
+    bill = uncompacted_bill(told, automatic)
+    assert any(split.read for split in bill.splits)
+
+    check = check_bill(told, MODEL, automatic, bill)
+
+    assert check.recorded_usd == pytest.approx(0.05)
+    assert check_bill(half, MODEL, automatic, bill) is None
+    assert check_bill(prepare(log), MODEL, automatic, bill) is None
 
 
 def test_without_usage_of_the_model_there_is_nothing_to_compare():

@@ -20,22 +20,24 @@ def report(
             metavar="DIR", help="Write tables as CSV (and Parquet) and charts as SVG and PNG too."
         ),
     ] = None,
+    costs: Annotated[bool, typer.Option("--costs", help="Print the table of costs too.")] = False,
 ) -> None:
     """Write report.html and report.md again and print the table.
 
-    Example: compaction-evals report compaction-runs/bundled
+    Example: compaction-evals report compaction-runs/bundled --costs
     """
-    run = write_reports(run_folder)
+    run = write_reports(run_folder, show_costs=costs)
     if export is not None:
         _export(run, export)
 
 
-def write_reports(path: Path, *, show_faults: bool = True) -> "Run":
+def write_reports(path: Path, *, show_faults: bool = True, show_costs: bool = False) -> "Run":
     """Write `report.html` and `report.md` into a run folder and print the table.
 
     Args:
         path: The run folder.
         show_faults: Print failed cells and broken rules below the table.
+        show_costs: Print the table of costs too.
 
     Returns:
         What was read of the folder.
@@ -54,7 +56,9 @@ def write_reports(path: Path, *, show_faults: bool = True) -> "Run":
         note("report.html")
         (path / "report.html").write_text(page.html(run_frames), encoding="utf-8")
         note("table")
-        table = tables.terminal(run_frames, width=console.width, show_faults=show_faults)
+        table = tables.terminal(
+            run_frames, width=console.width, show_faults=show_faults, show_costs=show_costs
+        )
     console.print(table)
     console.print(f"report: {path / 'report.html'}", markup=False, highlight=False)
     return run_frames

@@ -63,8 +63,11 @@ def transcript_of(fields: Mapping[str, Any], where: str, source: str, name: str)
     """Build the transcript of a request body, with the response if there is one beside it."""
     messages = messages_of(fields["messages"], where)
     answer, request = _answer(fields, len(messages), where)
+    model = _model(fields)
     requests = [
-        RecordedRequest(index) for index, message in enumerate(messages) if _is_answer(message)
+        RecordedRequest(index, model=model)
+        for index, message in enumerate(messages)
+        if _is_answer(message)
     ]
     if answer and request:
         messages, requests = (*messages, answer), [*requests, request]
@@ -153,14 +156,24 @@ def _answer(
     if not choices or not isinstance(choices[0], dict):
         return None, None
     message = messages_of([choices[0].get("message")], f"{where}: response")[0]
-    model = response.get("model")
     request = RecordedRequest(
         position,
         time=unix_seconds(fields.get("timestamp")) or unix_seconds(response.get("created")),
-        model=model if isinstance(model, str) else None,
+        model=_model(fields),
         usage=chat_usage(response.get("usage")),
     )
     return message, request
+
+
+def _model(fields: Mapping[str, Any]) -> str | None:
+    """Return the model that answered, else the one that was asked for; LiteLLM logs it apart."""
+    kwargs = fields.get("kwargs")
+    given = (
+        _choices(fields)[0].get("model"),
+        fields.get("model"),
+        kwargs.get("model") if isinstance(kwargs, dict) else None,
+    )
+    return next((name for name in given if isinstance(name, str) and name), None)
 
 
 def _ignored_choices(fields: Mapping[str, Any]) -> tuple[Skipped, ...]:

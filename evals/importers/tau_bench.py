@@ -17,7 +17,7 @@ from compaction.messages import Json
 from evals.importers.files import Head, JsonValue, read_document
 from evals.importers.openai_chat import messages_of
 from evals.importers.reports import orphan_results, unique_names
-from evals.importers.usages import chat_usage, unix_seconds
+from evals.importers.usages import chat_usage, unix_seconds, usd
 from evals.transcripts import RecordedRequest, Segment, Skipped, Transcript, single_segment
 
 FORMAT: Final = "tau-bench"
@@ -117,6 +117,7 @@ def _simulation(
                     time=unix_seconds(message.get("timestamp")),
                     model=model if isinstance(model, str) else None,
                     usage=chat_usage(message.get("usage")),
+                    cost_usd=usd(message.get("cost")),
                 )
             )
         kept.append(_message(message))

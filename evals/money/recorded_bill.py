@@ -62,7 +62,10 @@ def recorded_limits(prepared: Prepared, model: str) -> Limits:
 def check_bill(
     prepared: Prepared, model: str, prices: PriceVector, simulated: Bill
 ) -> BillCheck | None:
-    """Compare a simulated bill with the recorded usage; None without any.
+    """Compare a simulated bill with the recorded one; None without any.
+
+    A log that nowhere tells what was read from the cache, though the simulation reads of it, has no
+    bill in its usage: then the costs that it recorded itself are the bill, if it has them all.
 
     Args:
         prepared: The transcript.
@@ -71,11 +74,14 @@ def check_bill(
         simulated: The transcript without compaction.
     """
     usages = _with_writes(_usages(prepared, model), prices)
+    told = any(usage.cached_input_tokens or usage.cache_write_tokens for usage in _given(prepared))
     pairs = [
         (usage, costs) for usage, costs in zip(usages, simulated.charges, strict=True) if usage
     ]
-    recorded_usd = sum(usage_charge(usage, prices).total for usage, _ in pairs)
-    if recorded_usd <= 0:
+    recorded_usd: float | None = sum(usage_charge(usage, prices).total for usage, _ in pairs)
+    if not told and any(split.read for split in simulated.splits):
+        recorded_usd = _own_costs(prepared, model)
+    if not recorded_usd:
         return None
     return BillCheck(
         requests=len(pairs),
@@ -83,6 +89,22 @@ def check_bill(
         simulated_usd=sum(costs.total for _, costs in pairs),
         inherited_tokens=pairs[0][0].cached_input_tokens,
     )
+
+
+def _given(prepared: Prepared) -> list[Usage]:
+    usages = (request.recorded.usage for request in prepared.requests)
+    return [usage for usage in usages if usage is not None]
+
+
+def _own_costs(prepared: Prepared, model: str) -> float | None:
+    """Return what the log itself says that the requests with usage cost; None if one is missing."""
+    costs = [
+        request.recorded.cost_usd
+        for request in prepared.requests
+        if request.recorded.usage is not None and request.recorded.model == model
+    ]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
 
 
 def _usages(prepared: Prepared, model: str) -> list[Usage | None]:

@@ -1,0 +1,160 @@
+"""What each setting costs and why: cache, breaks, repayment, retrievals, own calls, by setting.
+
+Over the transcripts with a price, each counted alike; sums where the title says so. And how far the
+simulated bill is from what the logs themselves recorded.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import pandas as pd
+
+from reports.columns import Cell, Column, Line
+from reports.frames import Run
+from reports.league import Block, ranked
+from reports.matched import TRUNCATE
+from reports.wording import MISSING, clean, count, kilo, listed, percent, plural
+
+TITLE: Final = "Cost"
+_SUMS: Final = (
+    *("cost_before_usd", "cost_after_usd", "saved_usd", "net_saved_usd_p50", "net_saved_usd_p100"),
+    *("own_calls_usd", "own_input_tokens", "own_output_tokens", "own_seconds"),
+    *("cache_breaks", "rewritten_tokens", "retrievals", "model_calls"),
+)
+_MEANS: Final = ("cache_hit_fraction", "cache_hit_fraction_before", "repaid_fraction")
+_MEDIANS: Final = ("break_even_requests", "absorbed_requests", "best_trigger_tokens")
+
+
+def cost_blocks(run: Run) -> tuple[Block, ...]:
+    """Return a table for each provenance of which anything was priced."""
+    found = (_block(run, provenance) for provenance in run.provenances)
+    return tuple(block for block in found if block is not None)
+
+
+def price_lines(run: Run) -> Iterator[str]:
+    """Yield as what the transcripts were priced, and how far that is from recorded bills."""
+    priced = run.rows[run.rows["scored"] & run.rows["cost_before_usd"].notna()]
+    of_each = priced.drop_duplicates("key")
+    if of_each.empty:
+        return
+    models = Counter(
+        (clean(row["priced_model"]), str(row["price_basis"])) for _, row in of_each.iterrows()
+    )
+    names = [
+        f"{model} ({plural(n, 'transcript')}{_BASIS.get(basis, '')})"
+        for (model, basis), n in sorted(models.items())
+    ]
+    yield f"Dollars are priced as {listed(names)}."
+    errors = of_each["bill_error_fraction"].dropna()
+    if len(errors):
+        worst = max(errors, key=abs)
+        yield (
+            f"Simulated bill without compaction against the recorded one: median error "
+            f"{percent(errors.abs().median())} %, largest {percent(worst)} %, of "
+            f"{plural(len(errors), 'transcript')} that tell."
+        )
+
+
+_BASIS: Final = {
+    "default": ", by default: they name no model with a price; --price MODEL prices another",
+    "given": ", as --price asked",
+    "file": ", from the price file",
+}
+
+
+def _block(run: Run, provenance: str) -> Block | None:
+    rows = run.rows[(run.rows["provenance"] == provenance) & run.rows["scored"]]
+    rows = rows[rows["cost_before_usd"].notna() & (rows["strategy"] != TRUNCATE)]
+    if rows.empty:
+        return None
+    settings = run.settings()
+    order = ranked(settings[settings["provenance"] == provenance])["label"]
+    by_label = {str(label): _line(group) for label, group in rows.groupby("label", sort=False)}
+    found = [(label, by_label[label]) for label in map(str, order) if label in by_label]
+    columns = tuple(
+        column
+        for column in COST_COLUMNS
+        if any(column.cell(line).text != MISSING for _, line in found)
+    )
+    lines = tuple(
+        Line(clean(label), line["is_control"], tuple(column.cell(line) for column in columns))
+        for label, line in found
+    )
+    n = int(rows["key"].nunique())
+    title = f"{TITLE}, {clean(provenance)}: {plural(n, 'transcript')} with a price"
+    with_needs = int(rows.loc[rows["needs"] > 0, "key"].nunique())
+    return Block(provenance, title, n, with_needs, columns, lines, NOTES)
+
+
+def _line(group: pd.DataFrame) -> Mapping[str, Any]:
+    """Return one setting: replicates of a transcript averaged, then sums, means and medians."""
+    each = group.groupby("key", sort=False)[[*_SUMS, *_MEANS, *_MEDIANS]].mean()
+    return {
+        "is_control": bool(group["is_control"].iloc[0]),
+        "n": len(each),
+        **{name: each[name].sum(min_count=1) for name in _SUMS},
+        **{name: each[name].mean() for name in _MEANS},
+        **{name: each[name].median() for name in _MEDIANS},
+    }
+
+
+def _of(write: Callable[[float | None], str], name: str) -> Callable[[Mapping[str, Any]], Cell]:
+    def cell(line: Mapping[str, Any]) -> Cell:
+        value = line[name]
+        return Cell(MISSING) if pd.isna(value) else Cell(write(value), float(value))
+
+    return cell
+
+
+def _share(name: str) -> Callable[[Mapping[str, Any]], Cell]:
+    def cell(line: Mapping[str, Any]) -> Cell:
+        value, before = line[name], line["cost_before_usd"]
+        if pd.isna(value) or not before:
+            return Cell(MISSING)
+        return Cell(percent(value / before), float(value / before))
+
+    return cell
+
+
+def _usd(value: float | None) -> str:
+    return MISSING if value is None else f"{value:,.4f}"
+
+
+def _tenths(value: float | None) -> str:
+    return MISSING if value is None else f"{value:,.1f}"
+
+
+_HITS: Final = _of(percent, "cache_hit_fraction")
+_HITS_BEFORE: Final = _of(percent, "cache_hit_fraction_before")
+_REWRITTEN: Final = _of(kilo, "rewritten_tokens")
+_BREAK_EVEN: Final = _of(_tenths, "break_even_requests")
+_REPAID: Final = _of(percent, "repaid_fraction")
+_ABSORBS: Final = _of(_tenths, "absorbed_requests")
+_BEST_TRIGGER: Final = _of(kilo, "best_trigger_tokens")
+_HALF, _ALL = "Saved if half is fetched again, %", "Saved if all is fetched again, %"
+_LAMBDA: Final = "Absorbs lambda*, requests per 1,000 tokens"
+COST_COLUMNS: Final = (
+    Column("Saved, % of dollars", "Saved $ %", "saved_usd_fraction", 0, _share("saved_usd")),
+    Column(_HALF, "Half fetched %", "net_saved_usd_p50", 5, _share("net_saved_usd_p50")),
+    Column(_ALL, "All fetched %", "net_saved_usd_p100", 4, _share("net_saved_usd_p100")),
+    Column("Cache hits, % of input", "Hits %", "cache_hit_fraction", 1, _HITS),
+    Column("Cache hits uncompacted, %", "Hits before %", "cache_hit_fraction", 6, _HITS_BEFORE),
+    Column("Cache breaks", "Breaks", "cache_breaks", 2, _of(count, "cache_breaks")),
+    Column("Rewritten, k tokens", "Rewr k tok", "rewritten_tokens", 3, _REWRITTEN),
+    Column("Break-even N*, requests", "N*", "break_even_requests", 7, _BREAK_EVEN),
+    Column("Repaid, % of compactions", "Repaid %", "repaid_fraction", 8, _REPAID),
+    Column(_LAMBDA, "lambda*", "absorbed_requests", 9, _ABSORBS),
+    Column("Best trigger h*, k tokens", "h* k tok", "best_trigger_tokens", 10, _BEST_TRIGGER),
+    Column("Retrievals", "Fetches", "retrievals", 11, _of(count, "retrievals")),
+    Column("Own calls, USD", "Own $", "own_calls_usd", 12, _of(_usd, "own_calls_usd")),
+    Column("Own input, k tokens", "Own in k", "model_calls", 13, _of(kilo, "own_input_tokens")),
+    Column("Own output, k tokens", "Own out k", "model_calls", 14, _of(kilo, "own_output_tokens")),
+    Column("Own seconds", "Own s", "own_seconds", 15, _of(_tenths, "own_seconds")),
+    Column("n", "n", "priced_model", 4, _of(count, "n")),
+)
+NOTES: Final = (
+    "Dollars, breaks, tokens, retrievals, calls and seconds are sums; cache hits and repaid are "
+    "means over transcripts; N*, lambda* and h* medians over the transcripts that have any. All of "
+    "it is over the n transcripts with a price, engaged or not: the dollars above are over others.",
+)

@@ -1,0 +1,106 @@
+"""The tables of costs, on rows whose sums, means and medians can be worked out."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from reports import page, tables
+from reports.costs import cost_blocks, price_lines
+from reports.frames import load
+from tests.reports_cases import row, small_rows, write_run
+
+PRICED = {"priced_model": "m", "price_basis": "recorded", "cost_before_usd": 2.0}
+
+
+def priced_rows():
+    first = {
+        "cost_after_usd": 1.0,
+        "saved_usd": 1.0,
+        "net_saved_usd_p50": 0.5,
+        "net_saved_usd_p100": 0.0,
+        "cache_hit_fraction": 0.8,
+        "cache_breaks": 3,
+        "rewritten_tokens": 1_500.0,
+        "break_even_requests": 4.0,
+        "repaid_fraction": 1.0,
+        "bill_error_fraction": -0.03,
+        "own_calls_usd": 0.25,
+        "own_input_tokens": 4_000.0,
+        "own_seconds": 1.5,
+    }
+    second = {
+        "cost_after_usd": 3.0,
+        "saved_usd": -1.0,
+        "net_saved_usd_p50": -1.5,
+        "net_saved_usd_p100": -2.0,
+        "cache_hit_fraction": 0.4,
+        "cache_breaks": 5,
+        "rewritten_tokens": 500.0,
+        "break_even_requests": 8.0,
+        "repaid_fraction": 0.5,
+        "bill_error_fraction": 0.2,
+    }
+    by_default = {**PRICED, "priced_model": "d", "price_basis": "default"}
+    return [
+        row("a", "x", saving=0.5, reach=0.9, **PRICED, **first),
+        row("b", "x", saving=0.5, reach=0.9, **by_default, **second),
+    ]
+
+
+@pytest.fixture
+def run(tmp_path):
+    return load(write_run(tmp_path / "run", priced_rows()))
+
+
+def test_sums_means_and_medians_by_hand(run):
+    (block,) = cost_blocks(run)
+    (line,) = block.lines
+
+    cells = {c.title: cell.text for c, cell in zip(block.columns, line.cells, strict=True)}
+
+    assert cells == {
+        "Saved, % of dollars": "0.0",
+        "Saved if half is fetched again, %": "-25.0",
+        "Saved if all is fetched again, %": "-50.0",
+        "Cache hits, % of input": "60.0",
+        "Cache breaks": "8",
+        "Rewritten, k tokens": "2.0",
+        "Break-even N*, requests": "6.0",
+        "Repaid, % of compactions": "75.0",
+        "Own calls, USD": "0.2500",
+        "Own input, k tokens": "4.0",
+        "Own seconds": "1.5",
+        "n": "2",
+    }
+
+
+def test_what_was_priced_and_how_far_the_bill_is_off_is_said(run):
+    assert list(price_lines(run)) == [
+        "Dollars are priced as d (1 transcript, by default: they name no model with a price; "
+        "--price MODEL prices another) and m (1 transcript).",
+        "Simulated bill without compaction against the recorded one: median error 11.5 %, largest "
+        "20.0 %, of 2 transcripts that tell.",
+    ]
+
+
+def test_every_report_has_the_table_and_the_terminal_on_request(run):
+    def printed(**options):
+        out = io.StringIO()
+        Console(file=out, width=200).print(tables.terminal(run, width=200, **options))
+        return out.getvalue()
+
+    title = "Cost, recorded: 2 transcripts with a price"
+    assert title in printed(show_costs=True)
+    assert title not in printed()
+    assert "priced as" in printed()
+    assert f"## {title}" in tables.markdown(run)
+    content = page.html(run)
+    assert content.index("Cost breakdown") < content.index(title)
+
+
+def test_without_prices_there_is_no_table(tmp_path):
+    run = load(write_run(tmp_path / "run", small_rows()))
+
+    assert cost_blocks(run) == ()
+    assert list(price_lines(run)) == []
