@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
+from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from compaction.errors import one_line
@@ -20,8 +21,23 @@ if TYPE_CHECKING:
 
 MAX_LINES: Final = 10
 """Reasons shown for a file; --json has them all."""
-PIPED_COLUMNS: Final = 180
-"""Where there is no terminal to fit in."""
+TABLE_CHARS: Final = 140
+"""Below it a table would cut paths into pieces; each file is a paragraph then."""
+MIN_CHARS: Final = 20
+"""Of a line, however narrow the terminal is."""
+HEADS: Final = (
+    "file",
+    "format",
+    "transcripts",
+    "messages",
+    "requests",
+    "calls",
+    "open",
+    "usage",
+    "compacted",
+    "calibration",
+    "skipped",
+)
 EXIT_NOT_UNDERSTOOD: Final = 1
 EXIT_INTERRUPTED: Final = 130
 
@@ -49,7 +65,7 @@ def examine(paths: Sequence[Path], *, as_json: bool, calibrate: bool = True) -> 
         report = {"is_complete": is_whole, "files": [to_json(check) for check in found]}
         sys.stdout.write(json.dumps(report, ensure_ascii=False, indent=2) + "\n")
     else:
-        _print(found, Console(width=None if sys.stdout.isatty() else PIPED_COLUMNS))
+        _print(found, Console())
     if not is_whole:
         return EXIT_INTERRUPTED
     is_understood = all(check.is_understood for check in found)
@@ -99,8 +115,16 @@ def _with_progress(
 
 def _print(found: Sequence[FileCheck], console: "Console") -> None:
     read = [check for check in found if check.refusal is None]
-    if read:
+    if read and console.width >= TABLE_CHARS:
         console.print(_table(read), markup=False, highlight=False)
+    else:
+        for path, kind, *cells in map(_cells, read):
+            # Soft wrap keeps a path in one piece, for whoever copies or greps it.
+            console.print(path, markup=False, highlight=False, soft_wrap=True)
+            pairs = zip(HEADS[2:], cells, strict=True)
+            text = "; ".join([kind, *(f"{head} {cell}" for head, cell in pairs)])
+            for line in wrap(text, max(console.width - 2, MIN_CHARS), break_on_hyphens=False):
+                console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
     for check in found:
         for line in _reasons(check):
             console.print(one_line(line), markup=False, highlight=False, soft_wrap=True)
@@ -117,12 +141,9 @@ def _table(checks: Sequence[FileCheck]) -> "Table":
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("file", overflow="fold")
-    table.add_column("format", overflow="fold")
-    for name in ("transcripts", "messages", "requests", "calls", "open", "usage", "compacted"):
-        table.add_column(name, justify="right")
-    table.add_column("calibration")
-    table.add_column("skipped")
+    for number, head in enumerate(HEADS):
+        is_number = 2 <= number < len(HEADS) - 2
+        table.add_column(head, justify="right" if is_number else "left", overflow="fold")
     for check in checks:
         table.add_row(*_cells(check))
     return table

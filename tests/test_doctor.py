@@ -117,6 +117,29 @@ def test_reasons_stand_with_their_lines(capsys):
     assert "session.jsonl: line 26: record of unknown type 'moon-phase' [not understood]" in text
 
 
+@pytest.mark.parametrize("columns", [40, 80, 139])
+def test_in_a_narrow_window_or_a_pipe_each_file_is_a_paragraph(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    path = FIXTURES / "langfuse_otel" / "trace.json"
+
+    _, text = examined(capsys, path)
+
+    first, *lines = text.splitlines()
+    assert first == str(path), "in one piece, however long"
+    assert all(len(line) <= columns for line in lines if line.startswith("  "))
+    words = " ".join(text.split())
+    assert "transcripts 2; messages 8; requests 3; calls 2; " in words
+    assert "; skipped " in words
+
+
+def test_where_there_is_room_it_is_a_table(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+    _, text = examined(capsys, FIXTURES / "langfuse_otel" / "trace.json")
+
+    assert text.split()[:3] == ["file", "format", "transcripts"]
+
+
 def test_json_holds_everything(capsys):
     code, text = examined(capsys, FIXTURES / "langfuse_otel" / "trace.json", as_json=True)
 

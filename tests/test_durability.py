@@ -58,23 +58,53 @@ def totals(out):
     return rows, manifest["cells"], manifest["corpus_digest"], manifest["settings"]
 
 
+N_CELLS = 9
+"""Of the run that is killed: three transcripts under three settings."""
+MAX_TRIES = 20
+
+
+def n_rows(out):
+    path = RunFolder(out).rows_path
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def killed_midway(out, moments, *flags):
+    """Kill a run at a random moment between its first and its last row; return its folder.
+
+    One that was over before the signal came is tried again in another folder.
+    """
+    for number in range(MAX_TRIES):
+        folder = out.with_name(f"{out.name}-{number}")
+        rows_wanted, pause_seconds = moments.randrange(1, N_CELLS), moments.uniform(0, 0.02)
+        process = start(*flags, "--out", folder)
+        while n_rows(folder) < rows_wanted and process.poll() is None:
+            time.sleep(0.001)
+        time.sleep(pause_seconds)
+        process.send_signal(signal.SIGKILL)
+        code, _ = ended(process)
+        if code == -signal.SIGKILL and 0 < n_rows(folder) < N_CELLS:
+            return folder
+    pytest.fail(f"none of {MAX_TRIES} kills landed while a run was writing its rows")
+
+
 @pytest.mark.slow
 def test_a_run_killed_at_any_moment_and_started_again_has_the_same_totals(tmp_path):
     data = write_chats(tmp_path / "data", 3)
     flags = (data, "--strategy", "xun", "--grid", "toolcall_keep_max=1,2,4", "--no-controls")
-    started = time.monotonic()
-    assert ended(start(*flags, "--out", tmp_path / "whole"))[0] == 0
-    whole_seconds = time.monotonic() - started
+    assert ended(start(*flags, "--out", tmp_path / "whole")) == (0, "")
     moments = random.Random(KILLS)
 
     for number in range(KILLS):
-        out = tmp_path / f"killed-{number}"
-        process = start(*flags, "--out", out, "--jobs", 1 + number % 2)
-        time.sleep(moments.uniform(0.2, 1.0) * whole_seconds)
-        process.send_signal(signal.SIGKILL)
-        ended(process)
+        out = killed_midway(
+            tmp_path / f"killed-{number}", moments, *flags, "--jobs", 1 + number % 2
+        )
+        kept = {row.cell_id: row for row in RunFolder(out).rows()}
 
-        assert ended(start(*flags, "--out", out))[0] == 0
+        assert 0 < len(kept) < N_CELLS
+        assert "finished_at" not in RunFolder(out).manifest()
+        assert ended(start(*flags, "--out", out)) == (0, "")
+        done = {row.cell_id: row for row in RunFolder(out).rows()}
+        assert all(done[cell] == row for cell, row in kept.items()), "none was made a second time"
         assert totals(out) == totals(tmp_path / "whole")
 
 
