@@ -113,12 +113,19 @@ def named_files(paths: Sequence[Path]) -> set[str]:
 def load_file(path: Path) -> list[Transcript]:
     """Read every transcript of a file; facts that lie beside a cassette are attached.
 
+    Conversations that a scripted endpoint answered are authored, wherever they lie.
+
     Raises:
         UnknownFormatError: the file is no conversation.
         TranscriptError: damaged; file, line or message index, and what to do.
     """
     source = str(path)
-    transcripts = read_file(path, source)
+    transcripts = [
+        replace(each, provenance="authored")
+        if each.provenance == "recorded" and each.is_scripted
+        else each
+        for each in read_file(path, source)
+    ]
     if path.name in CASSETTE_NAMES and path.with_name(FACTS_NAME).is_file():
         return _with_facts(transcripts, path.with_name(FACTS_NAME))
     return transcripts
@@ -268,7 +275,6 @@ def _with_facts(transcripts: list[Transcript], facts_path: Path) -> list[Transcr
             transcript,
             name=folder if transcript is longest else f"{folder}/{transcript.name}",
             source=f"datasets/{folder}" if is_bundled else transcript.source,
-            provenance="authored" if is_bundled else transcript.provenance,
             facts=facts if transcript is longest else (),
         )
         for transcript in transcripts

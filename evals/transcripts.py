@@ -26,6 +26,9 @@ NATIVE_FORMAT: Final = "compaction-evals/transcript"
 NATIVE_VERSION: Final = 1
 
 Provenance = Literal["recorded", "authored", "generated"]
+AUTHORED_MODELS: Final = ("scripted", "authored")
+"""How the names begin under which scripted endpoints answer: what they say was written by people,
+wherever the recording of it lies."""
 """Real log; written for this project and played through real tools; made by `evals.synthetic`."""
 
 
@@ -94,6 +97,10 @@ class Skipped:
     """True for records that are no part of the conversation (progress, snapshots)."""
 
 
+def is_authored_model(name: object) -> bool:
+    return isinstance(name, str) and name.startswith(AUTHORED_MODELS)
+
+
 @dataclass(frozen=True)
 class Transcript:
     """A conversation ready for replay."""
@@ -115,6 +122,17 @@ class Transcript:
     includes_reasoning: bool = False
     """Whether the provider was sent earlier reasoning back."""
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_scripted(self) -> bool:
+        """Whether every request that names a model names one that people spoke for."""
+        models = {
+            request.model
+            for segment in self.segments
+            for request in segment.requests
+            if request.model
+        }
+        return bool(models) and all(map(is_authored_model, models))
 
     @property
     def messages(self) -> Messages:

@@ -250,3 +250,27 @@ def test_reading_takes_linear_time(tmp_path):
     seconds(100)
 
     assert seconds(12_000) < 10 * seconds(3_000)
+
+
+def test_an_authored_conversation_is_known_wherever_it_lies(tmp_path):
+    """A copy, and one written in the native format without its provenance."""
+    (cassette,) = [path for path in loading.bundled_files() if "feed-relay" in str(path)]
+    copy = tmp_path / "copied.json"
+    copy.write_bytes(cassette.read_bytes())
+    (found,) = loading.load_file(copy)
+    native = tmp_path / "native.json"
+    native.write_text(json.dumps({**to_native(found), "provenance": "recorded"}))
+
+    assert found.provenance == "authored"
+    assert loading.load_file(native)[0].provenance == "authored"
+
+
+def test_a_conversation_with_one_real_model_in_it_is_recorded(tmp_path):
+    (cassette,) = [path for path in loading.bundled_files() if "feed-relay" in str(path)]
+    (found,) = loading.load_file(cassette)
+    raw = {**to_native(found), "provenance": "recorded"}
+    raw["segments"][0]["requests"][3]["model"] = "gpt-4.1"
+    native = tmp_path / "native.json"
+    native.write_text(json.dumps(raw))
+
+    assert loading.load_file(native)[0].provenance == "recorded"

@@ -2,7 +2,7 @@ import pytest
 
 from evals.recording.scenarios import ScenarioError, UserTurn, load_scenario
 
-HEAD = "{name: n, model: m, created: 1, project: p, system: s, steps: [%s]}"
+HEAD = "{name: n, model: scripted, created: 1, project: p, system: s, steps: [%s]}"
 ANSWERED = "{user: hi}, {say: ho}"
 
 
@@ -74,3 +74,8 @@ def test_what_is_no_scenario_is_one_line_that_names_the_file(tmp_path, text, pro
 def test_a_missing_file_is_no_scenario(tmp_path):
     with pytest.raises(ScenarioError, match="No such file"):
         load_scenario(tmp_path / "none.yaml")
+
+
+def test_a_scenario_cannot_speak_for_a_real_model(tmp_path):
+    with pytest.raises(ScenarioError, match="must begin with scripted or authored"):
+        loaded(tmp_path, HEAD.replace("model: scripted", "model: gpt-4.1") % ANSWERED)

@@ -1,13 +1,13 @@
 """Scenario files: a conversation to record, as a person writes it.
 
     name: settlement-incident
-    model: scripted-agent         # the name that authored answers carry
+    model: scripted-agent         # the name that authored answers carry, by which they are known
     created: 1774855200           # Unix time before the first answer
     project: project              # copied to a scratch folder, where the tools work
     generator: generate_data.py   # optional: run there once, before the first request
     tools: tools.py               # optional: own tools (`evals.recording.scenario_tools`)
-    builtin_tools: [grep]         # optional: which of `evals.recording.scratch_tools`; absent means
-    all system: You are a coding agent ...
+    builtin_tools: [grep]         # optional: which of the scratch tools; absent means all
+    system: You are a coding agent ...
     steps:
     - user: The suite is red. Find out why.
     - say: I look around first.
@@ -16,7 +16,8 @@
     - say: Yes.
 
 A step is what the user says, or one authored answer: text, calls, or both. `calls` are answered by
-the tools. Paths are relative to the file, images to the scratch folder.
+the tools (`evals.recording.scratch_tools`). Paths are relative to the file, images to the scratch
+folder.
 """
 
 import hashlib
@@ -28,6 +29,7 @@ from typing import Any
 
 from compaction.errors import TranscriptError
 from evals.recording.scripted_answers import Reply, quarter_of_chars
+from evals.transcripts import AUTHORED_MODELS, is_authored_model
 
 Json = dict[str, Any]
 USER_PAUSE_SECONDS = 240
@@ -99,6 +101,11 @@ def _scenario(folder: Path, data: Json) -> Scenario:
     missing = [key for key in _REQUIRED if key not in data]
     if unknown or missing:
         raise ValueError(f"unknown keys {sorted(unknown)}, missing keys {missing}")
+    if not is_authored_model(data["model"]):
+        raise ValueError(
+            f"model {data['model']!r} must begin with {' or '.join(AUTHORED_MODELS)}, so that what "
+            "is recorded of the authored answers is not taken for a real model's"
+        )
     builtin = data.get("builtin_tools")
     return Scenario(
         name=data["name"],
