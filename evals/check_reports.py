@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from string import Template
 from typing import Final
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 from compaction.contract.invariants import INVARIANTS
@@ -171,7 +172,8 @@ def _location(target: Target) -> Json:
         return {"logicalLocations": [logical]}
     path = Path(file or "").resolve()
     folder = target.folder.resolve()
-    uri = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_uri()
+    is_inside = path.is_relative_to(folder)
+    uri = quote(path.relative_to(folder).as_posix()) if is_inside else path.as_uri()
     return {
         "physicalLocation": {
             "artifactLocation": {"uri": uri},
