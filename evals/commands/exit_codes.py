@@ -1,7 +1,7 @@
 """What the number says with which a command ends; 0 is success."""
 
 EXIT_FAILED = 1
-"""Something was found: a cell failed, or a strategy broke an invariant."""
+"""Something was found: a cell failed, a strategy broke an invariant, or a file was not read."""
 EXIT_USAGE = 2
 """Nothing could be done: wrong flags, nothing to read."""
 EXIT_INTERRUPTED = 130
