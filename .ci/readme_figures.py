@@ -29,9 +29,12 @@ SHOWN = (
     "saved_usd_fraction",
     "reach",
     "reach_difference",
+    "compared_reach",
     "facts_kept_fraction",
     "lost",
+    "compactions_failed",
     "violations",
+    "engaged",
 )
 """Metrics whose columns are shown; the report has all."""
 

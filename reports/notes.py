@@ -78,8 +78,8 @@ def _not_compared(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     starred = any(line["engaged"] and not line["is_compared"] for line in lines)
     if starred and any(line["is_compared"] for line in lines):
         yield (
-            "* Truncation was measured on no transcript at that saving, or there are no needs: "
-            "over all transcripts on which the setting engaged."
+            "* Not compared: truncation was measured on no transcript at that saving. Over the "
+            "transcripts with needs on which the setting engaged, or over all if none has needs."
         )
 
 
@@ -98,7 +98,10 @@ def _truncation(rows: pd.DataFrame, n_sizes: int) -> Iterator[str]:
             for saving, values in zip(savings, zip(*complete, strict=True), strict=True)
         ]
         text = f"truncate, {n_sizes} sizes: reach, %: {', '.join(parts)}"
-        yield f"{text}; the same {plural(len(complete), 'transcript')} throughout."
+        yield (
+            f"{text}; over the {plural(len(complete), 'transcript')} on which all of these were "
+            "measured. The column of a setting is at its own saving and over its own transcripts."
+        )
         return
 
 

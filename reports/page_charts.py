@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, Literal
 
 import altair as alt
@@ -21,7 +22,7 @@ from reports.heat_map import MAX_MAPS, grids, heat_map
 from reports.league import Block
 from reports.lost import shown_label
 from reports.small_multiples import MAX_TRANSCRIPTS, small_multiples, small_points
-from reports.timeline import Timeline, draw, timeline_of
+from reports.timeline import MAX_AREAS, MAX_AREAS_BESIDE, Timeline, draw, timeline_of
 from reports.wording import clean, plural
 
 PARETO_CAPTION: Final = (
@@ -63,6 +64,11 @@ CROSS_CAPTION: Final = (
     "A cross: that request needed what that message had brought, and it was lost."
 )
 
+BESIDE: Final = 4
+"""Settings whose timeline can be chosen instead of the one that is shown."""
+AREAS_OF_ALL: Final = 30_000
+"""By the number of transcripts: how fine those timelines are."""
+
 Place = Literal["top", "sweep", "each", "timeline", "cost"]
 Drawn = Layered | alt.Chart | alt.FacetChart
 
@@ -78,6 +84,8 @@ class Chart:
     """A chart of charts: it has a width of its own."""
     switch: str = ""
     """Charts of one place that have this are shown one at a time, under this name."""
+    setting: str = ""
+    """Shown when this setting is chosen anywhere."""
 
 
 def charts_of(run: Run, block: Block) -> Iterator[tuple[Chart, Drawn]]:
@@ -116,16 +124,44 @@ def _paretos(run: Run, block: Block, number: int) -> Iterator[tuple[Chart, Drawn
 
 
 def _timelines(run: Run, block: Block, number: int) -> Iterator[tuple[Chart, Drawn]]:
-    row = _shown_cell(run, block.provenance)
-    found = None if row is None else timeline_of(run.sidecar(str(row["cell_id"])))
-    if row is not None and found is not None:
-        title = f"Context of {clean(row['transcript'])} under {clean(row['label'])}."
-        chart = Chart(f"timeline-{number}", title, _timeline_caption(found), "timeline")
-        yield chart, draw(found)
+    """Yield one transcript under the shown setting, and under those that can be chosen instead."""
+    shown = _shown_cell(run, block.provenance)
+    if shown is None:
+        return
+    beside = _cells_beside(run, block, shown)
+    few = min(MAX_AREAS_BESIDE, AREAS_OF_ALL // block.n_transcripts)
+    drawn = [
+        (row, found)
+        for at, row in enumerate((shown, *beside))
+        if (found := timeline_of(_sidecar(run, row), few if at else MAX_AREAS))
+    ]
+    for at, (row, found) in enumerate(drawn):
+        label = clean(row["label"])
+        name = f"timeline-{number}" + (f"-{at + 1}" if at else "")
+        title = f"Context of {clean(row['transcript'])} under {label}."
+        switch = label if len(drawn) > 1 else ""
+        caption = _timeline_caption(found, len(drawn))
+        yield Chart(name, title, caption, "timeline", switch=switch, setting=label), draw(found)
 
 
-def _timeline_caption(found: Timeline) -> str:
+def _cells_beside(run: Run, block: Block, shown: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the cells of other settings on the same transcript, best settings first."""
+    rows = run.rows[(run.rows["provenance"] == block.provenance) & run.rows["engaged"]]
+    rows = rows[rows["scored"] & (rows["key"] == shown["key"])].drop_duplicates("label")
+    cells = {clean(row["label"]): row for row in rows.to_dict("records")}
+    labels = [line.label for line in block.lines if line.label != clean(shown["label"])]
+    found = (cells[label] for label in labels if label in cells)
+    yield from ({str(name): value for name, value in row.items()} for row in islice(found, BESIDE))
+
+
+def _sidecar(run: Run, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    return run.sidecar(str(row["cell_id"]))
+
+
+def _timeline_caption(found: Timeline, n_drawn: int) -> str:
     parts = [TIMELINE_CAPTION]
+    if n_drawn > 1:
+        parts.append(f"The best {n_drawn} settings that engaged on it can be chosen.")
     if found.band_messages > 1:
         parts.append(
             f"Each row stands for {found.band_messages} messages and has the fate of most of them."

@@ -31,9 +31,12 @@ CROSS: Final = "M-1,-1L1,1M1,-1L-1,1"
 """SVG path within the unit square; the cross of Vega is a plus."""
 MAX_BANDS: Final = 360
 """Rows of a picture: more would be thinner than a pixel."""
-MAX_AREAS: Final = 2_500
+MAX_AREAS: Final = 1_500
 """A page has to stay small: above this, bands and crosses stand for more."""
-MAX_CROSSES: Final = 400
+MAX_AREAS_BESIDE: Final = 600
+"""Of each setting that is drawn only when it is chosen; fewer where there are many transcripts."""
+AREAS_OF_A_CROSS: Final = 5
+"""A picture has at most one cross for so many areas that it may have."""
 CROSS_PIXELS: Final = 12
 """Room of a cross, both ways."""
 HEIGHT_PIXELS: Final = 360
@@ -70,14 +73,18 @@ class Timeline:
     """Neighbours that share a row, which has the fate of most of them."""
 
 
-def timeline_of(sidecar: Mapping[str, Any]) -> Timeline | None:
+def timeline_of(sidecar: Mapping[str, Any], max_areas: int = MAX_AREAS) -> Timeline | None:
     """Return what to draw of a cell, coarser where it must be; None if it has no requests."""
     band = max(1, -(-_n_messages(sidecar) // MAX_BANDS))
-    while len(found := tuple(_areas(sidecar, band))) > MAX_AREAS:
+    while len(found := tuple(_areas(sidecar, band))) > max_areas:
         band *= 2
     if not found:
         return None
-    return Timeline(found, _apart(lost_needs(sidecar), _n_messages(sidecar)), band)
+    return Timeline(
+        found,
+        _apart(lost_needs(sidecar), _n_messages(sidecar), max_areas // AREAS_OF_A_CROSS),
+        band,
+    )
 
 
 def draw(found: Timeline) -> Layered:
@@ -85,7 +92,12 @@ def draw(found: Timeline) -> Layered:
 
     The crosses have a light rim: no single colour stands out from all fates.
     """
-    values = [{**area._asdict(), "fate": NAMES.get(area.fate, area.fate)} for area in found.areas]
+    values = [
+        # Short names: there are thousands of these in a page.
+        {"m": area.first_message, "n": area.end_message, "r": area.first_request}
+        | {"s": area.end_request, "fate": NAMES.get(area.fate, area.fate)}
+        for area in found.areas
+    ]
     names = [NAMES.get(fate, fate) for fate in COLOURS]
     present = [name for name in names if any(value["fate"] == name for value in values)]
     scale = alt.Scale(domain=names, range=list(COLOURS.values()))
@@ -94,10 +106,10 @@ def draw(found: Timeline) -> Layered:
         alt.Chart(alt.InlineData(values=values))
         .mark_rect(strokeWidth=0.5, opacity=1)
         .encode(
-            x=alt.X("first_request:Q", title="request", scale=alt.Scale(nice=False, zero=False)),
-            x2="end_request:Q",
-            y=alt.Y("first_message:Q", title="message", scale=alt.Scale(reverse=True, nice=False)),
-            y2="end_message:Q",
+            x=alt.X("r:Q", title="request", scale=alt.Scale(nice=False, zero=False)),
+            x2="s:Q",
+            y=alt.Y("m:Q", title="message", scale=alt.Scale(reverse=True, nice=False)),
+            y2="n:Q",
             color=alt.Color("fate:N", scale=scale, legend=legend),
             stroke=alt.Stroke("fate:N", scale=scale, legend=legend),
         )
@@ -124,7 +136,7 @@ def lost_needs(sidecar: Mapping[str, Any]) -> list[Cross]:
     return [Cross(request, message, lost[request, message]) for request, message in sorted(lost)]
 
 
-def _apart(crosses: Sequence[Cross], n_messages: int) -> tuple[Cross, ...]:
+def _apart(crosses: Sequence[Cross], n_messages: int, most: int) -> tuple[Cross, ...]:
     """Join crosses that would lie on each other."""
     n_requests = max((cross.request for cross in crosses), default=0) + 1
     room = CROSS_PIXELS
@@ -135,7 +147,7 @@ def _apart(crosses: Sequence[Cross], n_messages: int) -> tuple[Cross, ...]:
             place = (cross.request // max(1, wide), cross.message // max(1, high))
             first = joined.get(place, cross._replace(lost=0))
             joined[place] = first._replace(lost=first.lost + cross.lost)
-        if len(joined) <= MAX_CROSSES:
+        if len(joined) <= most:
             return tuple(joined.values())
         room *= 2
 

@@ -30,7 +30,17 @@ def is_finished(folder):
         manifest = RunFolder(folder).manifest()
     except ResultsError:
         return False
-    return "finished_at" in manifest and manifest["metrics_version"] == METRICS_VERSION
+    is_done = "finished_at" in manifest and manifest["metrics_version"] == METRICS_VERSION
+    return is_done and (folder / "run.json").stat().st_mtime > newest_source()
+
+
+def newest_source():
+    """Return when the code or the data was last changed: an older run is of something else."""
+    folders = ("compaction", "evals", "datasets")
+    files = (path for name in folders for path in (ROOT / name).rglob("*"))
+    return max(
+        path.stat().st_mtime for path in files if path.is_file() and "__pycache__" not in path.parts
+    )
 
 
 @pytest.fixture(scope="module")

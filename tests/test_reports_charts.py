@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reports.charts import GREY, front, pareto, pareto_points, truncation_line
 from reports.frames import Run, load
-from reports.timeline import MAX_AREAS, MAX_CROSSES, Area, Cross, draw, lost_needs, timeline_of
+from reports.timeline import AREAS_OF_A_CROSS, MAX_AREAS, Area, Cross, draw, lost_needs, timeline_of
 from tests.reports_cases import long_sidecar, row, small_rows, small_sidecar, write_run
 
 
@@ -157,7 +157,7 @@ def test_a_thousand_requests_are_drawn_in_bands_that_show_what_was_cleared():
     found = timeline_of(long_sidecar(1_000, lost_from=100))
 
     assert len(found.areas) <= MAX_AREAS
-    assert len(found.crosses) <= MAX_CROSSES
+    assert len(found.crosses) <= MAX_AREAS // AREAS_OF_A_CROSS
     assert sum(cross.lost for cross in found.crosses) == 900
     assert found.band_messages > 1
     assert {area.fate for area in found.areas} == {"whole", "cleared"}

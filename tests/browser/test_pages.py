@@ -115,8 +115,7 @@ def everywhere_chosen(page):
     """Wait until every chart has stepped back all settings but one; return its name."""
     for name in CHARTS:
         page.wait_for_function(FAINT, arg=name)
-    assert page.locator("tr.chosen").count() == 1
-    name = page.locator("tr.chosen").get_attribute("data-setting")
+    (name,) = {row.get_attribute("data-setting") for row in page.locator("tr.chosen").all()}
     assert page.locator("col.chosen").get_attribute("data-setting") == name
     return name
 
@@ -199,7 +198,7 @@ def test_rows_and_heads_are_operable_by_keyboard(visit, report):
 
     rows_of(page).first.locator("button.pick").focus()
     page.keyboard.press("Enter")
-    assert page.locator("tr.chosen").count() == 1
+    assert page.locator("table.sortable").first.locator("tr.chosen").count() == 1
 
     page.locator("table.sortable thead th button").first.focus()
     page.keyboard.press("Space")
@@ -318,3 +317,20 @@ def test_the_other_pages_are_silent_and_hold_hostile_text_as_text(visit, request
     assert [url for url in seen.requests if not url.startswith("file:")] == []
     assert seen.page.locator("script, img, iframe, object").count() == 0
     assert "<script>alert(1)</script>" in seen.page.locator("main").inner_text()
+
+
+def test_the_timeline_follows_the_chosen_setting(visit, report):
+    page = visit(report).page
+    page.wait_for_selector("#timeline-1 svg", timeout=30_000)
+    radios = page.locator("input[data-follows]")
+    labels = [radio.get_attribute("data-follows") for radio in radios.all()]
+    assert len(labels) == len(set(labels)) == 4
+    wanted = labels[2]
+
+    page.locator(f'tr[data-setting="{wanted}"] button.pick').first.click()
+
+    page.wait_for_selector("#timeline-1-3 svg", timeout=30_000)
+    assert page.locator("#timeline-1").is_hidden()
+    shown = page.locator(".picture:visible figcaption").all_text_contents()
+    assert any(f"under {wanted}." in text for text in shown)
+    assert radios.nth(2).is_checked()
