@@ -22,6 +22,8 @@ class Usage:
     unlogged_tokens: int = 0
     """Of the input, what stands in no message that a compactor was shown: the instructions and tool
     schemas that a log lacks. Only a replay sets it."""
+    is_cache_logged: bool = True
+    """False where a log says nothing of the cache: that nothing was read is then not known."""
 
     @property
     def total_tokens(self) -> int:

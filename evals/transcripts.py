@@ -162,13 +162,13 @@ class Transcript:
         return digest_of(canonical_json(content))
 
 
-def single_segment(messages: Messages) -> tuple[Segment, ...]:
+def single_segment(messages: Messages, model: str | None = None) -> tuple[Segment, ...]:
     """Return the one segment of a log without times and usage: a request per assistant message."""
     return (
         Segment(
             messages,
             tuple(
-                RecordedRequest(position)
+                RecordedRequest(position, model=model)
                 for position, message in enumerate(messages)
                 if message.role == "assistant"
             ),

@@ -31,6 +31,17 @@ def test_results_come_before_the_rest_of_their_turn():
     assert json.loads(transcript.messages[3].extra) == {"is_error": True}
 
 
+def test_the_model_that_was_asked_for_made_the_answers_before(tmp_path):
+    body = json.loads((FOLDER / "request.json").read_text()) | {"model": "claude-opus-4-5"}
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps(body))
+
+    (transcript,) = load_file(path)
+
+    requests = [request for segment in transcript.segments for request in segment.requests]
+    assert [request.model for request in requests] == ["claude-opus-4-5"] * 2
+
+
 def test_a_compaction_block_opens_a_segment_with_its_summary():
     (transcript,) = load_file(FOLDER / "request.json")
 

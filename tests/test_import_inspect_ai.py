@@ -101,6 +101,18 @@ def test_a_log_without_events_has_the_usage_of_its_last_call():
     assert first.cluster != second.cluster
 
 
+def test_without_events_all_answers_are_of_the_model_of_the_log(tmp_path):
+    document = json.loads((FIXTURES / "inspect_ai" / "older.json").read_text())
+    document["samples"][0]["messages"] *= 2
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(document))
+
+    first = load_file(path)[0]
+
+    models = [request.model for request in first.segments[0].requests]
+    assert models == [document["eval"]["model"], "old-1"]
+
+
 def test_a_shrunk_input_is_a_compaction(tmp_path):
     def compact(document):
         sample = document["samples"][0]

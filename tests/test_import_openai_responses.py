@@ -33,6 +33,16 @@ def test_items_of_one_answer_are_one_message():
     assert calls(transcript) == (2, 0)
 
 
+def test_the_model_that_was_asked_for_made_the_answers_before(tmp_path):
+    items = json.loads((FOLDER / "items.json").read_text())
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps({"model": "gpt-5.6", "input": items}))
+
+    (transcript,) = load_file(path)
+
+    assert [request.model for request in transcript.segments[0].requests] == ["gpt-5.6"] * 2
+
+
 def test_items_one_a_line_are_the_same_conversation():
     assert load_file(FOLDER / "items.jsonl")[0].digest == load_file(FOLDER / "items.json")[0].digest
 

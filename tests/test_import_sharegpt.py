@@ -22,6 +22,16 @@ def test_turns_are_messages_and_results_are_shared_out_over_parallel_calls():
     assert unexpected(first) == {"turn 7": "a turn of unknown kind 'moon'"}
 
 
+def test_the_model_of_a_row_made_its_answers(tmp_path):
+    turns = [{"from": "human", "value": "Go."}, {"from": "gpt", "value": "Yes."}]
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps([{"conversations": turns, "model": "gpt-4"}]))
+
+    (transcript,) = load_file(path)
+
+    assert [request.model for request in transcript.segments[0].requests] == ["gpt-4"]
+
+
 def test_typed_parts_are_reasoning_text_and_calls():
     first, second = load_file(FOLDER / "parts.jsonl")
 

@@ -108,7 +108,8 @@ def test_writes_that_a_client_does_not_log_are_billed_all_the_same():
 
 
 def test_a_log_that_tells_nothing_of_its_cache_has_the_bill_that_it_recorded_itself():
-    log = recorded(usage(4_000, written=0), usage(5_000, written=0))
+    untold = [replace(usage(n, written=0), is_cache_logged=False) for n in (4_000, 5_000)]
+    log = recorded(*untold)
     segment = log.segments[0]
     costs = (0.02, 0.03)
     with_costs = [
@@ -128,6 +129,23 @@ def test_a_log_that_tells_nothing_of_its_cache_has_the_bill_that_it_recorded_its
     assert check.recorded_usd == pytest.approx(0.05)
     assert check_bill(half, MODEL, automatic, bill) is None
     assert check_bill(prepare(log), MODEL, automatic, bill) is None
+    # Nor is it known what was written, where only that has a price of its own.
+    written = [split._replace(written=split.total, read=0.0) for split in bill.splits]
+    assert check_bill(prepare(log), MODEL, prices(), replace(bill, splits=tuple(written))) is None
+    uncached = tuple(split._replace(uncached=split.total, read=0.0) for split in bill.splits)
+    known = check_bill(prepare(log), MODEL, automatic, replace(bill, splits=uncached))
+    assert known.recorded_usd == pytest.approx(0.091)
+
+
+def test_a_client_that_read_and_wrote_nothing_paid_for_all_of_it():
+    log = prepare(recorded(usage(4_000, written=0), usage(5_000, written=0)))
+    bill = uncompacted_bill(log, prices())
+
+    check = check_bill(log, MODEL, prices(), bill)
+
+    # 9,000 x 10 + 2 x 10 x 50 millionths; the simulation caches.
+    assert check.recorded_usd == pytest.approx(0.091)
+    assert any(split.written for split in bill.splits)
 
 
 def test_without_usage_of_the_model_there_is_nothing_to_compare():

@@ -4,7 +4,7 @@ import pytest
 
 from compaction.llm import Usage
 from compaction.messages import Message
-from evals.importers.usages import anthropic_usage, usd
+from evals.importers.usages import anthropic_usage, chat_usage, google_usage, responses_usage, usd
 from evals.transcripts import RecordedRequest, Segment, Transcript, from_native, to_native
 
 
@@ -32,7 +32,7 @@ def test_what_was_written_for_an_hour_is_told_apart():
 def test_a_broken_account_of_writes_is_none(broken):
     raw = {"input_tokens": 5, "output_tokens": 1, "cache_creation": broken}
 
-    assert anthropic_usage(raw) == Usage(5, 1)
+    assert anthropic_usage(raw) == Usage(5, 1, is_cache_logged=False)
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,35 @@ def test_costs_survive_the_native_form():
     transcript = Transcript("t", (Segment(messages, (request,)),), source="t.json")
 
     assert from_native(to_native(transcript), where="t.json") == transcript
+
+
+@pytest.mark.parametrize(
+    ("read", "silent", "zero"),
+    [
+        (
+            chat_usage,
+            {"prompt_tokens": 9, "completion_tokens": 1},
+            {"prompt_tokens_details": {"cached_tokens": 0}},
+        ),
+        (
+            responses_usage,
+            {"input_tokens": 9, "output_tokens": 1},
+            {"input_tokens_details": {"cached_tokens": 0}},
+        ),
+        (
+            anthropic_usage,
+            {"input_tokens": 9, "output_tokens": 1},
+            {"cache_creation_input_tokens": 0},
+        ),
+    ],
+)
+def test_nothing_said_of_the_cache_is_not_nothing_read(read, silent, zero):
+    assert read(silent) == Usage(9, 1, is_cache_logged=False)
+    assert read(silent | zero) == Usage(9, 1, is_cache_logged=True)
+
+
+def test_google_leaves_zeros_out():
+    # https://protobuf.dev/programming-guides/json/: fields of their default value are omitted.
+    raw = {"promptTokenCount": 9, "candidatesTokenCount": 1}
+
+    assert google_usage(raw) == Usage(9, 1, is_cache_logged=True)

@@ -14,7 +14,7 @@ from typing import Final
 from compaction.errors import MessageError, TranscriptError
 from compaction.messages import Json, messages_from_openai
 from evals.importers import anthropic_blocks as convert
-from evals.importers.fields import objects
+from evals.importers.fields import objects, text
 from evals.importers.files import Head, JsonValue, UnknownFormatError
 from evals.importers.reports import Report, orphan_results
 from evals.importers.request_bodies import Body, body_of, read_bodies, values_of
@@ -118,8 +118,8 @@ def _conversation(body: Body, source: str, name: str) -> Transcript:
     converted: list[Json] = []
     for index, raw in enumerate(request["messages"]):
         if not isinstance(raw, dict) or raw.get("role") not in ("user", "assistant", "system"):
-            text = f"{body.where}: messages[{index}] is no message of this API; correct it"
-            raise TranscriptError(text)
+            reason = f"{body.where}: messages[{index}] is no message of this API; correct it"
+            raise TranscriptError(reason)
         converted += _converted(raw)
     try:
         messages = messages_from_openai(converted)
@@ -127,7 +127,10 @@ def _conversation(body: Body, source: str, name: str) -> Transcript:
         raise TranscriptError(f"{body.where}: {error}; correct it or export it again") from error
     if not messages:
         raise TranscriptError(f"{body.where}: no messages in the request; name another file")
-    answers = [RecordedRequest(i) for i, m in enumerate(messages) if m.role == "assistant"]
+    model = text(request.get("model"))
+    answers = [
+        RecordedRequest(i, model=model) for i, m in enumerate(messages) if m.role == "assistant"
+    ]
     trigger = "auto" if request.get("context_management") else None
     return Transcript(
         name=name,

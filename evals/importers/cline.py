@@ -29,7 +29,7 @@ from evals.importers.segment_builder import (
     object_of,
     text_of,
 )
-from evals.importers.usages import unix_seconds, usd
+from evals.importers.usages import logged_usage, unix_seconds, usd
 from evals.transcripts import RecordedCompaction, Transcript
 
 FORMAT: Final = "cline"
@@ -175,6 +175,6 @@ def _usage(raw: object) -> Usage | None:
     if given is None:
         given = count_of(older, "prompt")
         answered, cached = count_of(older, "completion"), count_of(older, "cached")
-        return None if given is None else Usage(given, answered or 0, cached or 0)
+        return None if given is None else logged_usage(given, answered, cached)
     read, written = count_of(metrics, "cacheReadTokens"), count_of(metrics, "cacheWriteTokens")
-    return Usage(given, count_of(metrics, "outputTokens") or 0, read or 0, written or 0)
+    return logged_usage(given, count_of(metrics, "outputTokens"), read, written)

@@ -6,6 +6,7 @@ from typing import Any
 from compaction.llm import Usage
 from compaction.messages import Json
 from evals.importers.segment_builder import count_of, object_of, objects_of, text_of
+from evals.importers.usages import logged_usage
 
 
 def user_content(data: Json) -> str | list[Json]:
@@ -50,7 +51,7 @@ def usage_of(data: Json) -> Usage | None:
     if not given:
         return None
     read, written = count_of(data, "cacheReadTokens"), count_of(data, "cacheWriteTokens")
-    return Usage(given, answered or 0, read or 0, written or 0)
+    return logged_usage(given, answered, read, written)
 
 
 def removed_by(data: Json) -> int | None:

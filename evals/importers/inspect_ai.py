@@ -133,7 +133,7 @@ def _messages(raw: JsonValue, attachments: convert.Attachments, where: str) -> M
 
 def _without_events(raw: Json, final: Messages, model: str | None) -> tuple[Segment, ...]:
     """Give the usage that is logged, that of the last call, to the last request."""
-    (segment,) = single_segment(final)
+    (segment,) = single_segment(final, model)
     output = mapping(raw.get("output"))
     *others, last = segment.requests or (None,)
     if last is None:

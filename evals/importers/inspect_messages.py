@@ -19,6 +19,7 @@ from evals.importers.fields import (
     text_part,
 )
 from evals.importers.files import JsonValue
+from evals.importers.usages import logged_usage
 
 Attachments = dict[str, str]
 _REFERENCE: Final = re.compile(r"(?:attachment|tc)://([0-9a-f]{32})")
@@ -105,11 +106,12 @@ def usage(raw: JsonValue) -> Usage | None:
     sent, made = count(given.get("input_tokens")), count(given.get("output_tokens"))
     if sent is None or made is None:
         return None
-    read = count(given.get("input_tokens_cache_read")) or 0
-    written = count(given.get("input_tokens_cache_write")) or 0
+    read = count(given.get("input_tokens_cache_read"))
+    written = count(given.get("input_tokens_cache_write"))
+    cached = (read or 0) + (written or 0)
     total = count(given.get("total_tokens"))
-    is_apart = total is not None and total >= sent + made + read + written and read + written > 0
-    return Usage(sent + (read + written if is_apart else 0), made, read, written)
+    is_apart = total is not None and total >= sent + made + cached and cached > 0
+    return logged_usage(sent + (cached if is_apart else 0), made, read, written)
 
 
 class Memo:

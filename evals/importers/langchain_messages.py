@@ -17,7 +17,7 @@ from evals.importers.fields import (
     text_part,
 )
 from evals.importers.files import JsonValue
-from evals.importers.usages import anthropic_usage, chat_usage
+from evals.importers.usages import anthropic_usage, chat_usage, logged_usage
 
 ROLES: Final = {
     "ai": "assistant",
@@ -97,9 +97,8 @@ def usage_of(raw: JsonValue) -> Usage | None:
     sent, made = count(given.get("input_tokens")), count(given.get("output_tokens"))
     if sent is not None and made is not None:
         details = mapping(given.get("input_token_details"))
-        read = count(details.get("cache_read")) or 0
-        written = count(details.get("cache_creation")) or 0
-        return Usage(sent, made, read, written)
+        read, written = count(details.get("cache_read")), count(details.get("cache_creation"))
+        return logged_usage(sent, made, read, written)
     metadata = mapping(fields.get("response_metadata"))
     older = mapping(metadata.get("token_usage")) or mapping(metadata.get("tokenUsage"))
     if "promptTokens" in older:

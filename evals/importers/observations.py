@@ -11,7 +11,7 @@ from typing import Any, Final
 from compaction.llm import Usage
 from compaction.messages import Json
 from evals.importers.fields import as_text, count, first_text, function_tool, mapping, objects, text
-from evals.importers.usages import unix_seconds
+from evals.importers.usages import logged_usage, unix_seconds
 
 JsonValue = Any
 GENERATION_KINDS: Final = frozenset({"GENERATION", "CHAT", "LLM"})
@@ -105,9 +105,9 @@ def _langfuse_usage(raw: Json) -> Usage | None:
     outputs = {key: n for key, n in numbers.items() if "input" not in key and "output" in key}
     if total is None or total != sent + made:
         sent, made = sum(inputs.values()), sum(outputs.values())
-    read = sum(n for key, n in inputs.items() if "read" in key or "cached" in key)
-    written = sum(n for key, n in inputs.items() if "creation" in key or "write" in key)
-    return Usage(sent, made, read, written)
+    read = [n for key, n in inputs.items() if "read" in key or "cached" in key]
+    written = [n for key, n in inputs.items() if "creation" in key or "write" in key]
+    return logged_usage(sent, made, sum(read) if read else None, sum(written) if written else None)
 
 
 def _spans(value: Json) -> Iterator[Json]:
@@ -175,7 +175,7 @@ def _span_usage(attributes: Mapping[str, Any]) -> Usage | None:
     sent, made, read, written = numbers
     if sent is None or made is None:
         return None
-    return Usage(sent, made, read or 0, written or 0)
+    return logged_usage(sent, made, read, written)
 
 
 def _tools(attributes: Mapping[str, Any], given: Json, definitions: Json) -> tuple[Json, ...]:

@@ -14,7 +14,7 @@ from typing import Final
 
 from compaction.errors import MessageError, TranscriptError
 from compaction.messages import Json, Messages, messages_from_openai
-from evals.importers.fields import objects
+from evals.importers.fields import objects, text
 from evals.importers.files import Head, JsonValue, UnknownFormatError
 from evals.importers.reports import Report, orphan_results
 from evals.importers.request_bodies import Body, body_of, read_bodies, values_of
@@ -112,7 +112,10 @@ def _conversation(body: Body, source: str, name: str) -> Transcript:
     messages = _messages(items if isinstance(items, list) else [], body.where)
     if not messages:
         raise TranscriptError(f"{body.where}: no items in the request; name another file")
-    answers = [RecordedRequest(i) for i, m in enumerate(messages) if m.role == "assistant"]
+    model = text(request.get("model"))
+    answers = [
+        RecordedRequest(i, model=model) for i, m in enumerate(messages) if m.role == "assistant"
+    ]
     trigger = "auto" if request.get("context_management") else None
     whole = (*system, *messages)
     return Transcript(

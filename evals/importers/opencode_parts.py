@@ -9,7 +9,7 @@ from compaction.llm import Usage
 from compaction.messages import Json
 from evals.importers.reports import Report
 from evals.importers.segment_builder import count_of, object_of, objects_of, text_of
-from evals.importers.usages import unix_seconds
+from evals.importers.usages import logged_usage, unix_seconds
 
 SIDE_TYPES: Final = frozenset(
     {"agent", "compaction", "patch", "retry", "snapshot", "step-finish", "step-start", "subtask"}
@@ -97,13 +97,13 @@ def count_usage(tokens: Json) -> Usage | None:
     counted reasoning as output too. All zero is no usage.
     """
     cache = object_of(tokens.get("cache"))
-    read, written = count_of(cache, "read") or 0, count_of(cache, "write") or 0
-    given = (count_of(tokens, "input") or 0) + read + written
+    read, written = count_of(cache, "read"), count_of(cache, "write")
+    given = (count_of(tokens, "input") or 0) + (read or 0) + (written or 0)
     answered = (count_of(tokens, "output") or 0) + (count_of(tokens, "reasoning") or 0)
     total = count_of(tokens, "total")
     if total is not None and total > given:
         answered = total - given
-    return Usage(given, answered, read, written) if given + answered else None
+    return logged_usage(given, answered, read, written) if given + answered else None
 
 
 def _flat_usage(info: Json) -> Usage | None:

@@ -6,6 +6,7 @@ is what the model sees.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from compaction.messages import Message, Messages
 from evals.importers.fields import text
@@ -35,7 +36,7 @@ def segments_of(
         first = start if is_first else start + 1
         shift = len(instructions) - start
         own = [
-            RecordedRequest(request.position + shift, request.time, request.model, request.usage)
+            replace(request, position=request.position + shift)
             for request in requests
             if first <= request.position < stop
         ]

@@ -108,7 +108,7 @@ def _transcript(row: Json, where: str, source: str, name: str) -> Transcript:
         raise TranscriptError(f"{where}: no turn could be read; correct it or leave the row out")
     return Transcript(
         name=name,
-        segments=single_segment(messages),
+        segments=single_segment(messages, text(row.get("model"))),
         source=source,
         format=FORMAT,
         tools=_tools(row.get("tools")),

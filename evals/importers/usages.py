@@ -20,7 +20,7 @@ def chat_usage(raw: object) -> Usage | None:
     if not isinstance(raw, Mapping):
         return None
     details = _mapping(raw.get("prompt_tokens_details"))
-    return _usage(
+    return logged_usage(
         _number(raw, "prompt_tokens"),
         _number(raw, "completion_tokens"),
         _first(
@@ -40,7 +40,7 @@ def responses_usage(raw: object) -> Usage | None:
     if not isinstance(raw, Mapping):
         return None
     details = _mapping(raw.get("input_tokens_details"))
-    return _usage(
+    return logged_usage(
         _number(raw, "input_tokens"),
         _number(raw, "output_tokens"),
         _number(details, "cached_tokens"),
@@ -55,22 +55,26 @@ def anthropic_usage(raw: object) -> Usage | None:
     written = _number(raw, "cache_creation_input_tokens")
     read = _number(raw, "cache_read_input_tokens")
     parts = [part for part in (uncached, written, read) if part is not None]
-    usage = _usage(sum(parts) if parts else None, _number(raw, "output_tokens"), read, written)
+    total = sum(parts) if parts else None
+    usage = logged_usage(total, _number(raw, "output_tokens"), read, written)
     for_an_hour = _number(_mapping(raw.get("cache_creation")), "ephemeral_1h_input_tokens")
     return replace(usage, cache_write_1h_tokens=for_an_hour) if usage and for_an_hour else usage
 
 
 def google_usage(raw: object) -> Usage | None:
-    """Read `usageMetadata`; thinking is output, and the results of Google's own tools are input."""
+    """Read `usageMetadata`; thinking is output, and the results of Google's own tools are input.
+
+    Counts of zero are left out of it: without a count of the cache nothing was read.
+    """
     if not isinstance(raw, Mapping):
         return None
     prompt = _number(raw, "promptTokenCount")
     tools = _number(raw, "toolUsePromptTokenCount") or 0
     answer, thoughts = _number(raw, "candidatesTokenCount"), _number(raw, "thoughtsTokenCount")
-    return _usage(
+    return logged_usage(
         None if prompt is None else prompt + tools,
         None if answer is None and thoughts is None else (answer or 0) + (thoughts or 0),
-        _number(raw, "cachedContentTokenCount"),
+        _number(raw, "cachedContentTokenCount") or 0,
         None,
     )
 
@@ -97,12 +101,23 @@ def usd(raw: object) -> float | None:
     return float(raw) if 0 <= raw < float("inf") else None
 
 
-def _usage(
-    input_tokens: int | None, output_tokens: int | None, read: int | None, written: int | None
+def logged_usage(
+    input_tokens: int | None,
+    output_tokens: int | None,
+    read: int | None = None,
+    written: int | None = None,
 ) -> Usage | None:
+    """Return usage of what a log has, None being what it lacks; None without any tokens."""
     if input_tokens is None and output_tokens is None:
         return None
-    return Usage(input_tokens or 0, output_tokens or 0, read or 0, written or 0)
+    is_cache_logged = read is not None or written is not None
+    return Usage(
+        input_tokens or 0,
+        output_tokens or 0,
+        read or 0,
+        written or 0,
+        is_cache_logged=is_cache_logged,
+    )
 
 
 def _number(raw: Mapping[str, Any], key: str) -> int | None:

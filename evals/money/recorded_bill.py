@@ -64,8 +64,8 @@ def check_bill(
 ) -> BillCheck | None:
     """Compare a simulated bill with the recorded one; None without any.
 
-    A log that nowhere tells what was read from the cache, though the simulation reads of it, has no
-    bill in its usage: then the costs that it recorded itself are the bill, if it has them all.
+    Usage that says nothing of the cache, though the simulation uses it, is no bill: then the costs
+    that the log recorded itself are the bill, if it has them all.
 
     Args:
         prepared: The transcript.
@@ -74,12 +74,11 @@ def check_bill(
         simulated: The transcript without compaction.
     """
     usages = _with_writes(_usages(prepared, model), prices)
-    told = any(usage.cached_input_tokens or usage.cache_write_tokens for usage in _given(prepared))
     pairs = [
         (usage, costs) for usage, costs in zip(usages, simulated.charges, strict=True) if usage
     ]
     recorded_usd: float | None = sum(usage_charge(usage, prices).total for usage, _ in pairs)
-    if not told and any(split.read for split in simulated.splits):
+    if not is_cache_told(prepared) and any(s.read or s.written for s in simulated.splits):
         recorded_usd = _own_costs(prepared, model)
     if not recorded_usd:
         return None
@@ -91,9 +90,10 @@ def check_bill(
     )
 
 
-def _given(prepared: Prepared) -> list[Usage]:
+def is_cache_told(prepared: Prepared) -> bool:
+    """Whether the usage of any request says what was read or written, be it nothing."""
     usages = (request.recorded.usage for request in prepared.requests)
-    return [usage for usage in usages if usage is not None]
+    return any(usage.is_cache_logged for usage in usages if usage is not None)
 
 
 def _own_costs(prepared: Prepared, model: str) -> float | None:
@@ -117,10 +117,13 @@ def _usages(prepared: Prepared, model: str) -> list[Usage | None]:
 def _with_writes(usages: list[Usage | None], prices: PriceVector) -> list[Usage | None]:
     """Fill in what was written to the cache where the log lacks it.
 
-    Some clients do not log it. If it is logged nowhere although the provider bills it, what was not
-    read was written.
+    Some clients do not log it. If it is logged nowhere although the provider bills it and something
+    was read, what was not read was written.
     """
-    if not prices.caching.bills_writes or any(u.cache_write_tokens for u in usages if u):
+    given = [usage for usage in usages if usage]
+    has_reads = any(usage.cached_input_tokens for usage in given)
+    has_writes = any(usage.cache_write_tokens for usage in given)
+    if not prices.caching.bills_writes or has_writes or not has_reads:
         return usages
     return [
         usage and replace(usage, cache_write_tokens=usage.input_tokens - usage.cached_input_tokens)
