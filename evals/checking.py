@@ -25,11 +25,12 @@ from compaction.contract.targets import Target, json_or_text, promises_of
 from compaction.errors import CompactionError, one_line
 from compaction.strategy import Promises
 from evals.check_reports import junit, reproducer, sarif
-from evals.loading import load_bundled
+from evals.loading import load_bundled, real_path
 from evals.settings import KNOWN
 
 LAST_RESORT_SECONDS: Final = 10.0
 """After the time budget, the process is ended from outside Python."""
+STANDARD_ERROR: Final = 2
 EXIT_BROKEN: Final = 1
 
 
@@ -70,7 +71,7 @@ def check_strategy(asked: CheckRequest, console: Console) -> int:
     )
     for path, text_of in written:
         if path is not None:
-            _write(path, text_of(target, outcome, path.resolve().parent))
+            _write(path, text_of(target, outcome, Path(real_path(path)).parent))
             console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
     return EXIT_BROKEN if outcome.broken else 0
 
@@ -102,7 +103,9 @@ def _search(target: Target, asked: CheckRequest, console: Console) -> Outcome:
                 "seconds more"
             ),
         )
-        faulthandler.dump_traceback_later(asked.budget_seconds + LAST_RESORT_SECONDS, exit=True)
+        # Not `sys.stderr`, which may be closed, or no file at all, as in a notebook.
+        seconds = asked.budget_seconds + LAST_RESORT_SECONDS
+        faulthandler.dump_traceback_later(seconds, exit=True, file=STANDARD_ERROR)
         try:
             return search(target, plan)
         finally:

@@ -192,11 +192,13 @@ def _failed(error: BaseException, *, debug: bool) -> int:
 
 def _usage_text(error: Exception) -> str:
     describe = getattr(error, "format_message", None)
-    return str(describe()) if callable(describe) else str(error)
+    text = str(describe()) if callable(describe) else str(error)
+    context = getattr(error, "ctx", None)
+    return f"{text.rstrip('.')}; see {context.command_path} --help" if context else text
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"{one_line(text)}\n")
+    typer.echo(one_line(text), err=True)  # which stays silent where standard error is closed
 
 
 if __name__ == "__main__":

@@ -172,7 +172,7 @@ class RunFolder:
         Raises:
             ResultsError: there is no run in this folder.
         """
-        content = _read_json(self.path / RUN_FILE)
+        content = _read_json(self.path / RUN_FILE) if self.path.is_dir() else None
         if content is None:
             raise ResultsError(
                 f"{self.path} is not a run folder: it has no {RUN_FILE}; name the folder that a "

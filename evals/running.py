@@ -14,7 +14,7 @@ from compaction.errors import StrategyError, TranscriptError, one_line
 from compaction.messages import Json, canonical_json
 from evals import instrument
 from evals.fidelity.placebo import PlaceboChoice
-from evals.loading import LoadReport, Location, bundled_files, survey
+from evals.loading import LoadReport, Location, bundled_files, real_path, survey
 from evals.metrics import METRICS, METRICS_VERSION
 from evals.money.price_choice import choose_prices
 from evals.money.pricing import prices_used
@@ -277,7 +277,7 @@ def _folder_name(asked: RunRequest, settings: Sequence[Setting]) -> str:
     if is_default and not asked.reader:
         return "bundled-probes" if asked.with_probes else "bundled"
     content = {
-        "paths": [str(path.resolve()) for path in asked.paths],
+        "paths": [real_path(path) for path in asked.paths],
         "settings": [[item.strategy, dict(item.parameters)] for item in settings],
         "model": [asked.model, asked.base_url],
         "seed": asked.seed,
@@ -285,7 +285,7 @@ def _folder_name(asked: RunRequest, settings: Sequence[Setting]) -> str:
         **({"probes": asked.reader} if asked.with_probes or asked.reader else {}),
     }
     tag = hashlib.sha256(canonical_json(content).encode()).hexdigest()[:8]
-    stem = asked.paths[0].resolve().name if asked.paths else "bundled"
+    stem = Path(real_path(asked.paths[0])).name if asked.paths else "bundled"
     return f"{''.join(c if c.isalnum() or c in '-_.' else '-' for c in stem)[:40]}-{tag}"
 
 

@@ -1,6 +1,8 @@
 """What a run refuses before it starts, and what is said of a run folder that lacks rows."""
 
 import json
+import os
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -92,6 +94,7 @@ def test_a_folder_with_other_files_is_no_run_folder(command, tmp_path, out):
     assert [path.name for path in data.iterdir()] == ["chat_0.json"]
 
 
+@pytest.mark.slow
 def test_a_run_folder_an_empty_one_and_one_of_a_killed_run_are_taken(command, tmp_path):
     write_chats(tmp_path / "good", 1)
     (tmp_path / "out" / "cells").mkdir(parents=True)
@@ -257,6 +260,7 @@ def test_what_is_no_exception_is_one_line_too(command, monkeypatch, tmp_path):
     assert error == "internal error: Panic: in native code; run again with --debug"
 
 
+@pytest.mark.slow
 def test_code_that_stops_the_program_is_a_failed_row(command, tmp_path):
     write_chats(tmp_path / "x", 1)
     spec = write_code(tmp_path, "def f(messages):\n    raise KeyboardInterrupt('mine')\n")
@@ -265,3 +269,74 @@ def test_code_that_stops_the_program_is_a_failed_row(command, tmp_path):
 
     assert code == 1
     assert "raised KeyboardInterrupt: mine (my_code.py, line 2)" in errors[0]
+
+
+@pytest.fixture
+def odd_places(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x")
+    os.mkfifo(tmp_path / "pipe")
+    write_chats(tmp_path / "good", 1)
+    return ("loop", "folder", "file", "pipe", "nothing")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "{}"),
+        ("sweep", "xun", "{}", "token_threshold=25%,50%"),
+        ("audit", "{}"),
+        ("report", "{}"),
+        ("recommend", "{}"),
+        ("compare", "{}", "{}"),
+        ("explain", "{}", "x"),
+        ("record", "{}"),
+        ("probe", "{}", "--model", "m", "--base-url", "http://127.0.0.1:9", "--dry-run"),
+        ("check", "{}"),
+        ("check", "{}.py:f"),
+        ("run", "good", "--strategy", "{}:f"),
+        ("run", "good", "--price-file", "{}"),
+        ("--config", "{}", "run"),
+    ],
+    ids=" ".join,
+)
+def test_a_path_that_is_something_else_is_one_line(command, odd_places, arguments):
+    for place in odd_places:
+        # Reading a pipe that nobody writes to would never end.
+        if place == "pipe" and ("--config" in arguments or "--price-file" in arguments):
+            continue
+        error = one_error(command(*(argument.format(place) for argument in arguments)))
+
+        assert place in error
+        assert error.startswith("error: "), error
+        assert "Errno" not in error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-"])
+def test_where_standard_error_is_closed_the_exit_code_is_the_same(tmp_path, closed):
+    line = f'"{sys.executable}" -m evals.cli report "{tmp_path}" {closed}'
+
+    done = subprocess.run(["sh", "-c", line], check=False, capture_output=True)
+
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+@pytest.mark.parametrize("flag", ["--junit", "--sarif"])
+@pytest.mark.usefixtures("odd_places")
+def test_a_report_of_check_into_a_loop_of_links_is_written(command, tmp_path, flag):
+    code, _, errors = command("check", "xun", "--examples", "1", "--no-recorded", flag, "loop")
+
+    # A link is replaced by the file, wherever it led.
+    assert (code, errors) == (0, [])
+    assert (tmp_path / "loop").is_file()
+
+
+@pytest.mark.parametrize("name", ["report", "audit", "check", "compare", "doctor", "record"])
+def test_a_command_without_its_argument_says_where_to_look(command, name):
+    error = one_error(command(name))
+
+    assert error.startswith("error: Missing argument ")
+    assert error.endswith(f"; see compaction-evals {name} --help")

@@ -72,7 +72,7 @@ def test_what_is_no_scenario_is_one_line_that_names_the_file(tmp_path, text, pro
 
 
 def test_a_missing_file_is_no_scenario(tmp_path):
-    with pytest.raises(ScenarioError, match="No such file"):
+    with pytest.raises(ScenarioError, match="no file there"):
         load_scenario(tmp_path / "none.yaml")
 
 

@@ -1,5 +1,6 @@
 """`record`: an agent with real tools, authored or a model, recorded to a cassette."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -83,7 +84,7 @@ def record(
         )
     elif max_output_tokens is not None or temperature is not None:
         raise StrategyError("--temperature and --max-output-tokens need --model")
-    folder = out or recording.RECORDINGS_FOLDER / scenario.resolve().parent.name
+    folder = out or recording.RECORDINGS_FOLDER / Path(os.path.realpath(scenario)).parent.name
     asked = recording.RecordRequest(
         scenario=scenario,
         cassette=folder / ("cassette.yaml" if plain else "cassette.json"),

@@ -85,6 +85,8 @@ def load_scenario(path: Path) -> Scenario:
     """
     import yaml
 
+    if not path.is_file():
+        raise ScenarioError(f"{path}: no file there; name a scenario.yaml")
     try:
         data = yaml.safe_load(path.read_text("utf-8"))
         return _scenario(path.parent, data)
