@@ -77,8 +77,8 @@ class Explanation:
     tokens_after: float
     pairs: tuple[Pair, ...]
     needs: tuple[NeedLine, ...]
-    events: tuple[CompactionEvent, ...]
-    """Up to and including this request."""
+    events: tuple[tuple[int, CompactionEvent], ...]
+    """(request, what was done for it), up to and including this one."""
     missing_at: tuple[tuple[int, int], ...]
     """(request, needs over long gaps that were not reached), up to this request."""
 
@@ -119,7 +119,7 @@ def explain(
     promises = strategy.promises
     is_declared = promises.recoverable or not isinstance(strategy, ForeignStrategy)
     scorer = NeedScorer(needs, promises, is_declared=is_declared)
-    events: list[CompactionEvent] = []
+    events: list[tuple[int, CompactionEvent]] = []
     deadline = time.monotonic() + EXPLAIN_SECONDS
     missing: list[tuple[int, int]] = []
     step: Step | None = None
@@ -127,7 +127,7 @@ def explain(
         note(f"request {step.request.index}")
         before = len(scorer.judged)
         scorer.see(step)
-        events.extend(step.view.events)
+        events.extend((step.request.index, event) for event in step.view.events)
         new = sum(map(_is_missing, scorer.judged[before:]))
         if new:
             missing.append((step.request.index, new))

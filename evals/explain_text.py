@@ -53,8 +53,9 @@ def headline(found: Explanation) -> str:
 
 
 def event_lines(found: Explanation) -> Iterator[str]:
-    for event in found.events[-MAX_EVENTS:]:
-        yield one_line(f"{event.tier} {event.outcome}{_sizes(event)}{_reason(event)}")
+    for request, event in found.events[-MAX_EVENTS:]:
+        did = f"{event.tier} {event.outcome}{_sizes(event)}{_reason(event)}"
+        yield one_line(f"request {request}: {did}")
     if len(found.events) > MAX_EVENTS:
         yield f"and {len(found.events) - MAX_EVENTS} earlier events"
 

@@ -71,7 +71,9 @@ def _answer(run: Run, provenance: str) -> Answer:
         text = f"{where} no setting saved {ENGAGED_PERCENT} % or more, so nothing can be said "
         return Answer(f"{text}about what is lost.", tuple(_advice(run, provenance, lines)))
     best = best_setting(run, provenance)
-    text = _why_none(lines) if best is None else _named(run, provenance, lines, best)
+    text = (
+        _why_none(run, provenance, lines) if best is None else _named(run, provenance, lines, best)
+    )
     notes = [*_left_out(run, provenance, lines, best), *_controls_ahead(run, provenance, lines)]
     return Answer(f"{where} {text}", tuple(notes))
 
@@ -161,11 +163,21 @@ def _interval(found: Estimate) -> str:
     return f" (95 % interval {percent(found.low)} to {percent(found.high)})"
 
 
-def _why_none(lines: Sequence[Mapping[str, Any]]) -> str:
+def _has_truncation(run: Run, provenance: str) -> bool:
+    rows = run.rows[run.rows["provenance"] == provenance]
+    return bool((rows["strategy"] == TRUNCATE).any())
+
+
+def _why_none(run: Run, provenance: str, lines: Sequence[Mapping[str, Any]]) -> str:
     known = [line for line in lines if line["engaged"] and line["reach_n"]]
     if not known:
         return "no needs over long gaps were found, so what is lost cannot be told."
     if not any(line["is_compared"] for line in known):
+        if not _has_truncation(run, provenance):
+            return (
+                "truncation was not run, so there is nothing to compare with and no setting is "
+                "recommended; run without --no-controls."
+            )
         return "truncation was not measured at these savings, so no setting is recommended."
     if any(estimate_of(line, "reach_difference").allows_claims for line in known):
         return (

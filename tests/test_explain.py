@@ -9,7 +9,7 @@ from compaction.errors import CompactionError
 from compaction.extractive import ExtractiveModel
 from evals.cli import main
 from evals.explain import explain
-from evals.explain_text import headline, need_lines, rows_of
+from evals.explain_text import event_lines, headline, need_lines, rows_of
 from evals.needs import find_needs
 from evals.settings import Setting, bind
 from reports.explain_page import page
@@ -159,15 +159,18 @@ def test_the_command_explains_a_cell_of_a_run(tmp_path, monkeypatch, capsys):
     assert ended(monkeypatch, "run", data, *flags, "--out", out) == 0
     capsys.readouterr()
 
-    assert ended(monkeypatch, "explain", out, "chat_1.json", "--html", tmp_path / "e.html") == 2
+    assert ended(monkeypatch, "explain", out, "chat_9.json", "--html", tmp_path / "e.html") == 2
     said = capsys.readouterr().err
-    assert "no transcript 'chat_1.json' in the run; it has " in said
+    assert "no transcript 'chat_9.json' in the run; it has " in said
     assert str(data / "chat_1.json") in said  # both are named "conversation"
     assert ended(monkeypatch, "explain", out, "conversation") == 2
     assert "may be any of" in capsys.readouterr().err
+    assert ended(monkeypatch, "explain", out, "chat_1.json", "3") == 0
+    named_by_file = capsys.readouterr().out
     source = data / "chat_1.json"
     assert ended(monkeypatch, "explain", out, source, "3", "--html", tmp_path / "e.html") == 0
-    assert "request 3" in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith(named_by_file[:200])
+    assert "request 3" in named_by_file
     assert (tmp_path / "e.html").read_text("utf-8").startswith("<!doctype html>")
     assert ended(monkeypatch, "explain", out, source, "--setting", "nope") == 2
     source.write_text((data / "chat_0.json").read_text())
@@ -176,3 +179,13 @@ def test_the_command_explains_a_cell_of_a_run(tmp_path, monkeypatch, capsys):
     source.unlink()
     assert ended(monkeypatch, "explain", out, source) == 2
     assert "is not here" in capsys.readouterr().err
+
+
+def test_events_name_the_request_that_they_were_made_for():
+    found = explained(summarised("nothing", after=6))
+
+    (request, event), *_ = found.events
+    lines = list(event_lines(found))
+
+    assert event.tier == "rule"
+    assert lines[0].startswith(f"request {request}: rule applied")

@@ -99,8 +99,15 @@ def test_a_run_in_which_everything_failed_says_so(tmp_path):
 
 
 def test_without_truncation_or_needs_nothing_is_recommended(tmp_path):
-    assert "truncation was not measured" in answer_of(
+    assert "truncation was not run" in answer_of(
         tmp_path / "1", [row("a", "x", saving=0.5, reach=0.5)]
+    )
+    assert "truncation was not measured at these savings" in answer_of(
+        tmp_path / "3",
+        [
+            row("a", "x", saving=0.5, reach=0.5),
+            row("a", "truncate(k=1)", saving=0.1, reach=0.9, is_control=True),
+        ],
     )
     assert "no needs over long gaps" in answer_of(
         tmp_path / "2", [row("a", "x", saving=0.5), *truncation("a")]

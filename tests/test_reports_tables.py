@@ -111,7 +111,7 @@ def test_the_sizes_of_truncation_are_one_line_over_the_same_transcripts(small):
     # At 25 % of a: 1 - 0.2 * 25/40; b was not measured beyond 20 %, so it is in no number.
     assert (
         "truncate, 4 sizes: reach, %: 87.5 at 25 % saved, 70.0 at 50 % saved, 45.0 at 75 % saved; "
-        "the same 1 transcript throughout."
+        "over the 1 transcript on which all of these were measured."
     ) in text
     assert "truncate(keep_tokens" not in text
 
@@ -122,7 +122,7 @@ def test_savings_that_no_transcript_reaches_are_left_out_of_that_line(tmp_path):
 
     text = markdown(load(write_run(tmp_path / "run", rows)))
 
-    assert "70.0 at 50 % saved; the same 1 transcript throughout." in text
+    assert "70.0 at 50 % saved; over the 1 transcript on which all of these were measured." in text
 
 
 def test_the_head_says_what_was_run(tmp_path):

@@ -93,6 +93,8 @@ def _explained(
 def _chosen(rows: "list[Row]", transcript: str, setting: str | None) -> "Row":
     named = [row for row in rows if transcript in (row.transcript, row.source)]
     if not named and transcript:
+        named = [row for row in rows if transcript == Path(row.source).name]
+    if not named and transcript:
         named = [row for row in rows if transcript in row.transcript]
     if not named:
         known = _names(rows) or "none"
