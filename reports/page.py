@@ -27,6 +27,8 @@ from reports.league import Block, blocks, ranked
 from reports.lost import HEADS, HOW_TO, LostNeeds, is_text_shown, lost_of
 from reports.matched import EXPLANATION, TRUNCATE
 from reports.page_charts import Chart, Drawn, charts_of
+from reports.recorded import HEADS as RECORDED_HEADS
+from reports.recorded import recorded_compactions
 from reports.self_checks import self_checks
 from reports.small_multiples import PIXELS
 from reports.story import CAVEATS, definitions, footer, headline, transcripts
@@ -106,7 +108,8 @@ def html(run: Run) -> str:
         definitions=list(definitions(run)),
         faults=fault_groups(run),
         checked_rules=rules_of(run),
-        compacted=_compacted(run),
+        recorded=recorded_compactions(run),
+        recorded_heads=RECORDED_HEADS,
         costs=[(block, tuple(_stacked(block))) for block in cost_blocks(run)],
         checks=self_checks(run),
         footer=footer(run),
@@ -197,11 +200,6 @@ def _meanings(run: Run, sections: Sequence[Section]) -> dict[str, str]:
         for metric in run.manifest.get("metrics", ())
         if metric["name"] in shown
     }
-
-
-def _compacted(run: Run) -> int:
-    """Return how many transcripts were compacted when they were recorded."""
-    return int(run.rows.loc[run.rows["segments"] > 1, "key"].nunique())
 
 
 def _spec(chart: Drawn) -> dict[str, Any]:

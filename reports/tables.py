@@ -18,6 +18,8 @@ from reports.faults import FAILED_STEPS, Faults, alarm, fault_groups
 from reports.frames import Run
 from reports.league import Block, blocks
 from reports.lost import HEADS, HOW_TO, is_text_shown, lost_of
+from reports.recorded import HEADS as RECORDED_HEADS
+from reports.recorded import recorded_compactions
 from reports.self_checks import self_checks
 from reports.story import CAVEATS, SHORT_CAVEATS, definitions, footer, headline
 from reports.validity import HEADS as STATUS_HEADS
@@ -79,6 +81,7 @@ def markdown(run: Run) -> str:
         parts += [f"## {escaped(block.title)}", markdown_table(block)]
         parts += [_bullets(map(escaped, block.notes))]
     parts += _asked_section(run)
+    parts += _recorded_section(run)
     for title, faults, none in fault_groups(run):
         parts += _fault_section(title, faults, none)
     parts += _lost_section(run)
@@ -200,6 +203,16 @@ def _fault_section(title: str, faults: Faults, none: str) -> Iterator[str]:
     ]
     yield _bullets([*lines, *_rest(faults)])
     yield _bullets(f"{_code(rule)}: {escaped(text)}" for rule, text in faults.rules)
+
+
+def _recorded_section(run: Run) -> Iterator[str]:
+    found = recorded_compactions(run)
+    if found.rows:
+        yield "## Recorded compactions"
+        yield escaped(found.note)
+        lines = [RECORDED_HEADS, (":---", *("---:" for _ in RECORDED_HEADS[1:]))]
+        lines += [(_code(row[0]), *row[1:]) for row in found.rows]
+        yield "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _asked_section(run: Run) -> Iterator[str]:

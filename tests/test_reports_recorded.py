@@ -1,0 +1,42 @@
+"""The compactions that transcripts hold themselves, as a table of a report."""
+
+from evals.results import RunFolder
+from reports import page, tables
+from reports.frames import load
+from reports.recorded import recorded_compactions
+from tests.reports_cases import row, small_rows, write_run
+
+REQUESTS = {"before": [900.0, 1_000.0, 200.0, 300.0, 150.0], "segment": [0, 0, 1, 1, 2]}
+
+
+def run_of(path):
+    rows = [row("a|b", "xun", saving=0.5, reach=0.9, segments=3, unresolvable_needs=4)]
+    rows += [row("plain", "xun", saving=0.5, reach=0.9)]
+    folder = RunFolder(write_run(path, rows))
+    folder.write_sidecar(rows[0].cell_id, {"requests": REQUESTS})
+    return load(path)
+
+
+def test_each_compaction_is_a_row_with_what_went(tmp_path):
+    found = recorded_compactions(run_of(tmp_path / "run"))
+
+    assert found.rows == (
+        ("a|b", "1", "3", "1,000", "200", "20.0", "2"),
+        ("a|b", "2", "5", "300", "150", "50.0", "1"),
+    )
+    assert found.note.startswith("1 transcript had been compacted when recorded, 2 times in all")
+    assert "4 references used afterwards came from before such a compaction" in found.note
+
+
+def test_page_and_markdown_show_it(tmp_path):
+    run = run_of(tmp_path / "run")
+
+    assert "| `a\\|b` | 2 | 5 | 300 | 150 | 50.0 | 1 |" in tables.markdown(run)
+    assert "<bdi>a|b</bdi></th><td>2</td><td>5</td><td>300</td>" in page.html(run)
+
+
+def test_without_any_it_is_said_on_the_page_only(tmp_path):
+    run = load(write_run(tmp_path / "run", small_rows()))
+
+    assert "None of the transcripts had been compacted" in page.html(run)
+    assert "Recorded compactions" not in tables.markdown(run)
