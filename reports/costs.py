@@ -49,13 +49,19 @@ def price_lines(run: Run) -> Iterator[str]:
     errors = of_each["bill_error_fraction"].dropna()
     if len(errors):
         worst = max(errors, key=abs)
+        untold = len(of_each) - len(errors)
+        why = f"; {untold} without: {_UNTOLD}" if untold else ""
         yield (
             f"Simulated bill without compaction against the recorded one: median error "
             f"{percent(errors.abs().median())} %, largest {percent(worst)} %, of "
-            f"{plural(len(errors), 'transcript')} that tell."
+            f"{plural(len(errors), 'transcript')} with a recorded bill{why}."
         )
 
 
+_UNTOLD: Final = (
+    "no usage of the priced model, or usage that does not tell what was cached and no costs beside "
+    "it"
+)
 _BASIS: Final = {
     "default": ", by default: they name no model with a price; --price MODEL prices another",
     "given": ", as --price asked",
@@ -135,26 +141,27 @@ _BEST_TRIGGER: Final = _of(kilo, "best_trigger_tokens")
 _HALF, _ALL = "Saved if half is fetched again, %", "Saved if all is fetched again, %"
 _LAMBDA: Final = "Absorbs lambda*, requests per 1,000 tokens"
 COST_COLUMNS: Final = (
+    Column("Saved, USD", "Saved $", "saved_usd", 6, _of(_usd, "saved_usd")),
     Column("Saved, % of dollars", "Saved $ %", "saved_usd_fraction", 0, _share("saved_usd")),
     Column(_HALF, "Half fetched %", "net_saved_usd_p50", 5, _share("net_saved_usd_p50")),
     Column(_ALL, "All fetched %", "net_saved_usd_p100", 4, _share("net_saved_usd_p100")),
     Column("Cache hits, % of input", "Hits %", "cache_hit_fraction", 1, _HITS),
-    Column("Cache hits uncompacted, %", "Hits before %", "cache_hit_fraction", 6, _HITS_BEFORE),
+    Column("Cache hits uncompacted, %", "Hits before %", "cache_hit_fraction", 7, _HITS_BEFORE),
     Column("Cache breaks", "Breaks", "cache_breaks", 2, _of(count, "cache_breaks")),
     Column("Rewritten, k tokens", "Rewr k tok", "rewritten_tokens", 3, _REWRITTEN),
-    Column("Break-even N*, requests", "N*", "break_even_requests", 7, _BREAK_EVEN),
-    Column("Repaid, % of compactions", "Repaid %", "repaid_fraction", 8, _REPAID),
-    Column(_LAMBDA, "lambda*", "absorbed_requests", 9, _ABSORBS),
-    Column("Best trigger h*, k tokens", "h* k tok", "best_trigger_tokens", 10, _BEST_TRIGGER),
-    Column("Retrievals", "Fetches", "retrievals", 11, _of(count, "retrievals")),
-    Column("Own calls, USD", "Own $", "own_calls_usd", 12, _of(_usd, "own_calls_usd")),
-    Column("Own input, k tokens", "Own in k", "model_calls", 13, _of(kilo, "own_input_tokens")),
-    Column("Own output, k tokens", "Own out k", "model_calls", 14, _of(kilo, "own_output_tokens")),
-    Column("Own seconds", "Own s", "own_seconds", 15, _of(_tenths, "own_seconds")),
+    Column("Break-even N*, requests", "N*", "break_even_requests", 8, _BREAK_EVEN),
+    Column("Repaid, % of compactions", "Repaid %", "repaid_fraction", 9, _REPAID),
+    Column(_LAMBDA, "lambda*", "absorbed_requests", 10, _ABSORBS),
+    Column("Best trigger h*, k tokens", "h* k tok", "best_trigger_tokens", 11, _BEST_TRIGGER),
+    Column("Retrievals", "Fetches", "retrievals", 12, _of(count, "retrievals")),
+    Column("Own calls, USD", "Own $", "own_calls_usd", 13, _of(_usd, "own_calls_usd")),
+    Column("Own input, k tokens", "Own in k", "model_calls", 14, _of(kilo, "own_input_tokens")),
+    Column("Own output, k tokens", "Own out k", "model_calls", 15, _of(kilo, "own_output_tokens")),
+    Column("Own seconds", "Own s", "own_seconds", 16, _of(_tenths, "own_seconds")),
     Column("n", "n", "priced_model", 4, _of(count, "n")),
 )
 NOTES: Final = (
     "Dollars, breaks, tokens, retrievals, calls and seconds are sums; cache hits and repaid are "
-    "means over transcripts; N*, lambda* and h* medians over the transcripts that have any. All of "
-    "it is over the n transcripts with a price, engaged or not: the dollars above are over others.",
+    "means over transcripts; N*, lambda* and h* medians over the transcripts that have any, "
+    "and one where most compactions are never repaid has no N*. All of it is over the n transcripts with a price, engaged or not: the dollars above are over others.",
 )

@@ -95,7 +95,7 @@ def _condition(text: str) -> Condition:
             value = float(number) / (100 if percent else 1)
         except ValueError:
             raise ResultsError(f"--fail-on {text!r}: {number!r} is no number") from None
-        _check_possible(_known(name, text), op, value, text)
+        _check_possible(_known(name, text), value, text, is_percent=bool(percent))
         return Condition(text, name, end, op, value)
     worded = _WORDED.fullmatch(text.strip())
     if worded is None or worded["verdict"] not in get_args(Verdict):
@@ -104,10 +104,18 @@ def _condition(text: str) -> Condition:
     return Condition(text, name and _known(name, text), verdict=worded["verdict"])
 
 
-def _check_possible(name: str, op: str, value: float, text: str) -> None:
-    """Refuse a condition on a share that no difference of two shares can meet, or that all meet."""
-    is_share = any(measure.is_share for measure in MEASURES if measure.name == name)
-    if is_share and not -1 < value < 1:
+def _check_possible(name: str, value: float, text: str, *, is_percent: bool) -> None:
+    """Refuse a condition on a share that no difference of two shares can meet, or that all meet.
+
+    And percent of what is counted: a difference of tokens or calls is no share of anything.
+    """
+    (measure,) = (each for each in MEASURES if each.name == name)
+    if is_percent and not measure.is_fraction:
+        raise ResultsError(
+            f"--fail-on {text!r}: {name} is a count, so its difference is no percentage; give a "
+            f"number, like {name}>0"
+        )
+    if measure.is_share and not -1 < value < 1:
         raise ResultsError(
             f"--fail-on {text!r}: {name} is a share, so its difference is between -1 and 1; two "
             f"percentage points less are {name}<-0.02 or {name}<-2%"

@@ -57,14 +57,20 @@ def with_margins(margins: Mapping[str, float]) -> tuple[Measure, ...]:
     """Return the measures with other margins.
 
     Raises:
-        ResultsError: a margin below 0, or of something that is not compared.
+        ResultsError: a margin below 0, or so large that nothing can be worse by it, or of something
+            that is not compared.
     """
-    known = [measure.name for measure in MEASURES]
+    known = {measure.name: measure for measure in MEASURES}
     for name, margin in margins.items():
         if name not in known:
-            raise ResultsError(f"no measure {name!r} to set a margin of; there are {known}")
+            raise ResultsError(f"no measure {name!r} to set a margin of; there are {list(known)}")
         if not 0 <= margin < inf:
             raise ResultsError(f"the margin of {name} must be >= 0 and finite, got {margin}")
+        if known[name].is_share and margin >= 1:
+            raise ResultsError(
+                f"the margin of {name} must be below 1, got {margin}: {name} is a share, and five "
+                f"percentage points are {name}=0.05"
+            )
     return tuple(
         replace(measure, margin=margins.get(measure.name, measure.margin)) for measure in MEASURES
     )

@@ -32,6 +32,10 @@ from reports.recorded import recorded_compactions
 from reports.self_checks import self_checks
 from reports.small_multiples import PIXELS
 from reports.story import CAVEATS, definitions, footer, headline, transcripts
+from reports.summaries import HEADS as SUMMARY_HEADS
+from reports.summaries import NOTE as SUMMARIES_NOTE
+from reports.summaries import TITLE as SUMMARIES_TITLE
+from reports.summaries import summaries
 from reports.validity import HEADS as STATUS_HEADS
 from reports.validity import TITLE as VALIDITY_TITLE
 from reports.wording import MISSING, clean, count, kilo, percent
@@ -109,6 +113,10 @@ def html(run: Run) -> str:
         faults=fault_groups(run),
         checked_rules=rules_of(run),
         recorded=recorded_compactions(run),
+        summaries=summaries(run),
+        summary_heads=SUMMARY_HEADS,
+        summaries_note=SUMMARIES_NOTE,
+        summaries_title=SUMMARIES_TITLE,
         recorded_heads=RECORDED_HEADS,
         costs=[(block, tuple(_stacked(block))) for block in cost_blocks(run)],
         checks=self_checks(run),

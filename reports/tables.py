@@ -22,6 +22,10 @@ from reports.recorded import HEADS as RECORDED_HEADS
 from reports.recorded import recorded_compactions
 from reports.self_checks import self_checks
 from reports.story import CAVEATS, SHORT_CAVEATS, definitions, footer, headline
+from reports.summaries import HEADS as SUMMARY_HEADS
+from reports.summaries import NOTE as SUMMARIES_NOTE
+from reports.summaries import TITLE as SUMMARIES_TITLE
+from reports.summaries import summaries
 from reports.validity import HEADS as STATUS_HEADS
 from reports.validity import TITLE as VALIDITY_TITLE
 from reports.validity import Validity
@@ -81,6 +85,7 @@ def markdown(run: Run) -> str:
         parts += [f"## {escaped(block.title)}", markdown_table(block)]
         parts += [_bullets(map(escaped, block.notes))]
     parts += _asked_section(run)
+    parts += _summaries_section(run)
     parts += _recorded_section(run)
     for title, faults, none in fault_groups(run):
         parts += _fault_section(title, faults, none)
@@ -203,6 +208,16 @@ def _fault_section(title: str, faults: Faults, none: str) -> Iterator[str]:
     ]
     yield _bullets([*lines, *_rest(faults)])
     yield _bullets(f"{_code(rule)}: {escaped(text)}" for rule, text in faults.rules)
+
+
+def _summaries_section(run: Run) -> Iterator[str]:
+    found = summaries(run)
+    if found is not None:
+        yield f"## {SUMMARIES_TITLE}"
+        lines = [SUMMARY_HEADS, (":---", ":---", *("---:" for _ in SUMMARY_HEADS[2:]))]
+        lines += [(_code(row[0]), *map(escaped, row[1:])) for row in found.rows]
+        yield "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        yield SUMMARIES_NOTE
 
 
 def _recorded_section(run: Run) -> Iterator[str]:
