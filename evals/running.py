@@ -22,13 +22,7 @@ from evals.results import Row, RunFolder, corpus_digest
 from evals.run_checks import check_out, check_recorded, check_requests, replaced_cells
 from evals.run_verdict import say_refused, say_replaced
 from evals.run_verdict import verdict as verdict
-from evals.settings import (
-    Setting,
-    check,
-    control_settings,
-    default_settings,
-    expand,
-)
+from evals.settings import Setting, check, control_settings, default_settings, expand
 from evals.sweep import DEFAULT_CELL_SECONDS, ModelChoice, Plan, cells_of, run_plan
 
 if TYPE_CHECKING:
@@ -58,6 +52,7 @@ class RunRequest:
     base_url: str | None = None
     with_controls: bool = True
     jobs: int = 1
+    dask: str | None = None
     seed: int = 0
     timeout_seconds: float = 30.0
     """For one call of the user's code."""
@@ -130,7 +125,7 @@ def execute(asked: RunRequest, console: "Console") -> Finished:
     with folder.locked():
         before, command = replaced_cells(folder)
         folder.write_manifest(_manifest(asked, plan, found))
-        tally = _run_with_progress(console, plan, found.locations, folder, asked.jobs)
+        tally = _run_with_progress(console, plan, found.locations, folder, asked)
         finished = Finished(folder.path, tuple(tally.cells), found)
         folder.write_manifest(_manifest(asked, plan, found) | _outcome(finished, tally))
     say_replaced(console, before, command, finished.cells)
@@ -178,7 +173,11 @@ def _for(strategy: str, given: Mapping[str, Given], strategies: Sequence[str]) -
 
 
 def _run_with_progress(
-    console: "Console", plan: Plan, locations: Sequence[Location], folder: RunFolder, jobs: int
+    console: "Console",
+    plan: Plan,
+    locations: Sequence[Location],
+    folder: RunFolder,
+    asked: RunRequest,
 ) -> "_Tally":
     from rich.progress import (
         BarColumn,
@@ -206,7 +205,7 @@ def _run_with_progress(
                 task, advance=1, description=one_line(f"{row.transcript[:30]} {row.label[:40]}")
             )
 
-        run_plan(plan, locations, folder, jobs=jobs, progress=note)
+        run_plan(plan, locations, folder, jobs=asked.jobs, progress=note, dask=asked.dask)
     return tally
 
 

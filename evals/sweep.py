@@ -26,12 +26,24 @@ Progress = Callable[[Row], None]
 
 
 def run_plan(
-    plan: Plan, locations: Sequence[Location], folder: RunFolder, *, jobs: int, progress: Progress
+    plan: Plan,
+    locations: Sequence[Location],
+    folder: RunFolder,
+    *,
+    jobs: int,
+    progress: Progress,
+    dask: str | None = None,
 ) -> None:
     """Score every cell that has no row yet; failed ones are tried again.
 
-    `progress` is called for each row, old ones too.
+    `progress` is called for each row, old ones too. With `dask`, the address of a scheduler, the
+    workers of its cluster score, and `jobs` says nothing.
     """
+    if dask is not None:
+        from evals.cluster import run_on_cluster
+
+        run_on_cluster(plan, locations, folder, dask, progress)
+        return
     if jobs <= 1 or len(locations) <= 1:
         done = folder.places()
         for location in locations:

@@ -53,6 +53,13 @@ BaseUrl = Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint of
 DEFAULT_JOBS = min(4, os.cpu_count() or 1)
 """A process for each core; each holds one transcript, so more than four are asked for."""
 Jobs = Annotated[int, typer.Option(min=1, help="Processes; transcripts are shared out.")]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Let the workers of this Dask scheduler do it instead; they read the same paths.",
+    ),
+]
 Seed = Annotated[int, typer.Option(help="For random controls.")]
 Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds for one call of your own code.")]
 CellTimeout = Annotated[
