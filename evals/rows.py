@@ -80,7 +80,8 @@ class Row:
     """`given`, `file`, `recorded` (the transcript's own model) or `default`."""
     caching_rule: str | None = None
     recorded_usd: float | None = None
-    """The recorded usage at the same prices; None if there is none of the priced model."""
+    """The recorded usage at the same prices, or the log's own costs if its usage does not tell what
+    was cached; None without either, or if another model is priced."""
     bill_error_fraction: float | None = None
     """Of the simulated bill of those requests, without compaction; signed."""
     cost_before_usd: float | None = None

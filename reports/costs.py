@@ -69,6 +69,13 @@ _BASIS: Final = {
 }
 
 
+def priced_as(model: Any, basis: str) -> str:
+    """Return the model that a transcript was priced as, marked where that is nobody's choice."""
+    if pd.isna(model):
+        return MISSING
+    return f"{clean(model)} (default)" if basis == "default" else clean(model)
+
+
 def _block(run: Run, provenance: str) -> Block | None:
     rows = run.rows[(run.rows["provenance"] == provenance) & run.rows["scored"]]
     rows = rows[rows["cost_before_usd"].notna() & (rows["strategy"] != TRUNCATE)]
@@ -162,6 +169,7 @@ COST_COLUMNS: Final = (
 )
 NOTES: Final = (
     "Dollars, breaks, tokens, retrievals, calls and seconds are sums; cache hits and repaid are "
-    "means over transcripts; N*, lambda* and h* medians over the transcripts that have any, "
-    "and one where most compactions are never repaid has no N*. All of it is over the n transcripts with a price, engaged or not: the dollars above are over others.",
+    "means over transcripts; N*, lambda* and h* medians over the transcripts that have any, and "
+    "one where most compactions are never repaid has no N*. All of it is over the n transcripts "
+    "with a price, engaged or not: the dollars above are over others.",
 )

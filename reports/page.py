@@ -20,7 +20,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from reports import asked
 from reports.answer import answers
 from reports.columns import NOT_ENGAGED, Column
-from reports.costs import cost_blocks, price_lines
+from reports.costs import cost_blocks, price_lines, priced_as
 from reports.faults import alarm, fault_groups, rules_of
 from reports.frames import Run
 from reports.league import Block, blocks, ranked
@@ -185,6 +185,8 @@ def _transcript_lines(run: Run, provenance: str, labels: Sequence[str]) -> Itera
             kilo(line["peak_tokens_before"]),
             count(line["needs"]),
             percent(line["calibration_error_fraction"]),
+            priced_as(line["priced_model"], line["price_basis"]),
+            percent(line["bill_error_fraction"]),
         )
         cells = tuple(
             _cell(known.get((key, label)), is_failed=(key, label) in failed) for label in labels

@@ -98,6 +98,9 @@ def transcripts(run: Run) -> pd.DataFrame:
         "input_tokens_before",
         "peak_tokens_before",
         "calibration_error_fraction",
+        "priced_model",
+        "price_basis",
+        "bill_error_fraction",
         "needs",
         "facts",
     ]

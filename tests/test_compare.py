@@ -394,6 +394,21 @@ def test_points_given_for_a_share_are_refused(text):
         conditions([text])
 
 
+@pytest.mark.parametrize("name", ["violations", "peak_tokens_after", "model_calls"])
+def test_percent_of_a_count_is_refused(name):
+    with pytest.raises(ResultsError, match=f"{name} is a count, so its difference is no percent"):
+        conditions([f"{name}>5%"])
+
+    assert conditions([f"{name}>5"])[0].number == 5
+
+
+def test_a_margin_that_nothing_can_exceed_is_refused():
+    with pytest.raises(ResultsError, match=r"the margin of reach must be below 1, got 5\.0"):
+        with_margins({"reach": 5.0})
+
+    assert with_margins({"model_calls": 5.0})
+
+
 def test_a_saving_may_fall_by_more_than_all(tmp_path):
     (condition,) = conditions(["saved_usd_fraction<-2"])
 

@@ -5,8 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
+from evals.metrics import METRICS
 from reports import page, tables
-from reports.costs import cost_blocks, price_lines
+from reports.costs import COST_COLUMNS, cost_blocks, price_lines
 from reports.frames import load
 from tests.reports_cases import row, small_rows, write_run
 
@@ -60,6 +61,7 @@ def test_sums_means_and_medians_by_hand(run):
     cells = {c.title: cell.text for c, cell in zip(block.columns, line.cells, strict=True)}
 
     assert cells == {
+        "Saved, USD": "0.0000",
         "Saved, % of dollars": "0.0",
         "Saved if half is fetched again, %": "-25.0",
         "Saved if all is fetched again, %": "-50.0",
@@ -80,8 +82,18 @@ def test_what_was_priced_and_how_far_the_bill_is_off_is_said(run):
         "Dollars are priced as d (1 transcript, by default: they name no model with a price; "
         "--price MODEL prices another) and m (1 transcript).",
         "Simulated bill without compaction against the recorded one: median error 11.5 %, largest "
-        "20.0 %, of 2 transcripts that tell.",
+        "20.0 %, of 2 transcripts with a recorded bill.",
     ]
+
+
+def test_transcripts_without_a_recorded_bill_are_counted_with_the_reason(tmp_path):
+    untold = row("c", "x", saving=0.5, reach=0.9, **PRICED)
+    run = load(write_run(tmp_path / "run", [*priced_rows(), untold]))
+
+    assert list(price_lines(run))[1].endswith(
+        "of 2 transcripts with a recorded bill; 1 without: no usage of the priced model, or usage "
+        "that does not tell what was cached and no costs beside it."
+    )
 
 
 def test_every_report_has_the_table_and_the_terminal_on_request(run):
@@ -104,3 +116,17 @@ def test_without_prices_there_is_no_table(tmp_path):
 
     assert cost_blocks(run) == ()
     assert list(price_lines(run)) == []
+
+
+def test_each_column_has_a_definition_that_the_page_shows(run):
+    defined = {metric.name for metric in METRICS}
+
+    assert [c.title for c in COST_COLUMNS if c.metric not in defined] == []
+
+
+def test_the_page_names_what_each_transcript_was_priced_as(run):
+    content = page.html(run)
+    lines = content[content.index("Each transcript") :]
+
+    assert "<td>m</td><td>-3.0</td>" in lines
+    assert "<td>d (default)</td><td>20.0</td>" in lines
