@@ -8,20 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.money.caching import RULES
-from evals.money.price_files import read_price_file
+from evals.money.price_files import LEAST_USD, read_price_file
 from evals.money.price_list import list_price
 from evals.money.prices import PriceError, PriceVector, Rates, Tier
 
 SMALLEST = '{"model": "m", "usd_per_million_tokens": {"input": 2, "output": 8}}'
-amounts = st.floats(0, 1_000)
+TIER = '{"above_input_tokens": 5, "input": 3, "output": 9}'
+amounts = st.just(0.0) | st.floats(LEAST_USD, 1_000)
 rates = st.builds(Rates, amounts, amounts, amounts, amounts)
 vectors = st.builds(
     PriceVector,
     st.sampled_from(["mine", "theirs/of-2026", "模型"]),
     rates,
     st.sampled_from(RULES),
-    st.lists(st.builds(Tier, st.integers(1, 10**6), rates), max_size=3).map(
-        lambda tiers: tuple(sorted(tiers, key=lambda tier: tier.above_input_tokens))
+    st.dictionaries(st.integers(1, 10**6), rates, max_size=3).map(
+        lambda tiers: tuple(Tier(limit, tiers[limit]) for limit in sorted(tiers))
     ),
     source=st.just("a list"),
     as_of=st.just("2026-11-30"),
@@ -103,8 +104,11 @@ def test_tiers_may_stand_in_any_order(write):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"usd_per_million_tokens": {"input": 2, "output": 8}}', "model: Field required"),
-        ('{"model": "m"}', "usd_per_million_tokens: Field required"),
+        (
+            '{"usd_per_million_tokens": {"input": 2, "output": 8}}',
+            "model: is missing; a price vector has `model`",
+        ),
+        ('{"model": "m"}', "usd_per_million_tokens: is missing; a price vector has"),
         (SMALLEST.replace("2", '"2"'), r"usd_per_million_tokens.input: .*valid number"),
         (
             SMALLEST.replace("2", "-2"),
@@ -114,18 +118,24 @@ def test_tiers_may_stand_in_any_order(write):
         (SMALLEST.replace("2", "true"), r"usd_per_million_tokens.input: .*valid number"),
         (
             SMALLEST.replace('"output"', '"outptu"'),
-            r"usd_per_million_tokens.output: Field required",
+            r"usd_per_million_tokens.outptu: no such key; is it output\?",
         ),
-        (SMALLEST.replace("}}", '}, "tiers": [{}]}'), r"tiers.0.input: Field required"),
+        ('{"model": "m", "usd_per_token": {"input": 2}}', "usd_per_token: no such key"),
+        (SMALLEST.replace("2", "0.000002").replace("8", "0.000008"), "for a million tokens, not"),
+        (SMALLEST.replace("}}", '}, "tiers": [{}]}'), r"tiers.0.input: is missing"),
+        (
+            SMALLEST.replace("}}", f'}}, "tiers": [{TIER}, {TIER}]}}'),
+            "m has two tiers above 5 tokens",
+        ),
         (
             SMALLEST.replace("}}", '}, "caching": "fast"}'),
             "caching 'fast' is no rule; known: none,",
         ),
-        (SMALLEST.replace("}}", '}, "currency": "EUR"}'), "currency: Extra inputs"),
+        (SMALLEST.replace("}}", '}, "currency": "EUR"}'), "currency: no such key$"),
         (f"[{SMALLEST}, {SMALLEST}]", "prices of 'm' twice"),
-        (f"[{SMALLEST}, 7]", "1: .*dictionary"),
+        (f"[{SMALLEST}, 7]", "1: is none; a price vector has"),
         ("[]", "has no prices"),
-        ("7", "dictionary"),
+        ("7", "is none; a price vector has"),
         ("{", "is no JSON"),
         ("[" * 100_000, "is no JSON"),
     ],

@@ -7,6 +7,7 @@ The form is that of `prices` in a run's manifest, so that a run's prices can be 
 
 import json
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -17,6 +18,9 @@ from evals.money.prices import PriceError, PriceVector, Rates, Tier
 
 MAX_BYTES: Final = 10_000_000
 """A longer file is no price file."""
+LEAST_USD: Final = 0.001
+"""Dearest rate of a vector that is taken for a mistake of unit, in USD for a million tokens. The
+cheapest on the list cost more than ten times as much. This project's choice."""
 _Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=0)]
 
@@ -78,7 +82,7 @@ def read_price_file(path: Path) -> tuple[PriceVector, ...]:
     except ValidationError as error:
         raise PriceError(f"{path}: {_first(error, is_list=isinstance(content, list))}") from error
     if not given:
-        raise PriceError(f"{path} has no prices; a price vector has `model` and its rates")
+        raise PriceError(f"{path} has no prices; {_VECTOR}")
     vectors = tuple(_vector(each, path) for each in given)
     names = [vector.model.lower() for vector in vectors]
     if twice := next((name for name in names if names.count(name) > 1), None):
@@ -103,7 +107,15 @@ def _content(path: Path) -> Any:
 
 def _vector(given: _Vector, path: Path) -> PriceVector:
     rates = given.usd_per_million_tokens.rates()
+    if 0 < max(rates.input, rates.output) < LEAST_USD:
+        raise PriceError(
+            f"{path}: {given.model} costs {rates.output:g} USD for a million tokens of output, "
+            "which is no price of a model; rates are for a million tokens, not for one"
+        )
     tiers = sorted(given.tiers, key=lambda tier: tier.above_input_tokens)
+    limits = [tier.above_input_tokens for tier in tiers]
+    if twice := next((limit for limit in limits if limits.count(limit) > 1), None):
+        raise PriceError(f"{path}: {given.model} has two tiers above {twice} tokens; leave one out")
     return PriceVector(
         model=given.model,
         rates=rates,
@@ -128,9 +140,25 @@ def _rule(given: _Vector, rates: Rates, path: Path) -> CachingRule:
 
 
 def _first(error: ValidationError, *, is_list: bool) -> str:
-    """Say where the first fault is and what it is."""
-    fault = error.errors(include_url=False)[0]
+    """Say where the first fault is and what it is; a wrong name before what it leaves missing."""
+    faults = error.errors(include_url=False)
+    fault = next((each for each in faults if each["type"] == "extra_forbidden"), faults[0])
     place = [str(part) for part in fault["loc"]][0 if is_list else 1 :]
     kinds = {"_Caching", "str"}  # the kinds of `caching` are no part of the file
-    named = ".".join(part for part in place if part not in kinds)
-    return f"{named}: {fault['msg']}" if named else str(fault["msg"])
+    named = [part for part in place if part not in kinds]
+    said = _MEANINGS.get(fault["type"], str(fault["msg"]))
+    if fault["type"] == "extra_forbidden":
+        near = get_close_matches(named[-1], _KEYS, 1)
+        said += f"; is it {near[0]}?" if near else ""
+    return f"{'.'.join(named)}: {said}" if named else said
+
+
+_VECTOR: Final = "a price vector has `model` and `usd_per_million_tokens` with `input` and `output`"
+_MEANINGS: Final = {
+    "extra_forbidden": "no such key",
+    "missing": f"is missing; {_VECTOR}",
+    "model_type": f"is none; {_VECTOR}",
+}
+_KEYS: Final = tuple(
+    sorted({key for kind in (_Vector, _Rates, _Tier, _Caching) for key in kind.model_fields})
+)
