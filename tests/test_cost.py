@@ -10,6 +10,7 @@ from compaction.tokens import TiktokenCounter
 from evals.cost import Bill, charge, retrieval_usd, uncompacted_bill, usage_charge
 from evals.money.caching import rule_named
 from evals.money.own_calls import SHORT_CHARS, CallSize, call_size, call_usd
+from evals.money.price_list import list_price
 from evals.money.prices import Rates, Tier
 from evals.money.prompt_cache import Split
 from evals.prepare import prepare
@@ -38,6 +39,27 @@ def test_every_token_pays_the_rate_of_the_tier_of_the_whole_request():
 
     assert below.total == pytest.approx(0.2 + 0.05)
     assert above.total == pytest.approx(0.400002 + 0.075)
+
+
+@pytest.mark.parametrize(
+    ("model", "uncached", "read", "output", "usd"),
+    [
+        # Source: the providers' list prices of 2026-11-30. OpenAI, https://openai.com/api/pricing:
+        # 2.50, 0.25 and 15 up to 272,000 tokens of input, above it 5, 0.50 and 22.50 for all of it.
+        ("gpt-5.4", 72_000, 200_000, 1_000, 0.180 + 0.050 + 0.015),
+        ("gpt-5.4", 72_001, 200_000, 1_000, 0.360005 + 0.100 + 0.0225),
+        # Google, https://ai.google.dev/gemini-api/docs/pricing: 1.25, 0.125 and 10 up to 200,000
+        # tokens of prompt, above it 2.50, 0.25 and 15.
+        ("gemini-2.5-pro", 50_000, 150_000, 1_000, 0.0625 + 0.01875 + 0.010),
+        ("gemini-2.5-pro", 50_001, 150_000, 1_000, 0.1250025 + 0.0375 + 0.015),
+        # DeepSeek, https://api-docs.deepseek.com/quick_start/pricing, off-peak: 0.15, 0.003, 0.60.
+        ("deepseek-v4-flash", 1_000, 9_000, 100, 0.00015 + 0.000027 + 0.00006),
+    ],
+)
+def test_list_prices_of_a_whole_request_by_hand(model, uncached, read, output, usd):
+    vector = list_price(model, "2026-11-30")
+
+    assert charge(Split(uncached, 0, read), output, vector).total == pytest.approx(usd)
 
 
 def test_recorded_usage_is_priced_as_reported():
