@@ -30,10 +30,10 @@ TABLE_CHARS: Final = 112
 """Width from which on no cell of the table is cut."""
 EXPLANATION: Final = (
     "Difference: candidate minus baseline, mean over the transcripts that both scored; fractions "
-    "in percentage points. Interval: bootstrap over sessions. p: sign flips, two-sided; where there "
-    "is a verdict it is adjusted (Holm) for all of those here, else it stands as it is. Verdict: "
-    "non-inferior if the whole 90 % interval, which stands beside it, is better than minus the "
-    "margin, inferior if the whole of it is worse; each by itself, not adjusted."
+    "in percentage points. Interval: bootstrap over sessions. p: sign flips, two-sided; where "
+    "there is a verdict it is adjusted (Holm) for all of those here, else it stands as it is. "
+    "Verdict: non-inferior if the whole 90 % interval, which stands beside it, is better than "
+    "minus the margin, inferior if the whole of it is worse; each by itself, not adjusted."
 )
 FEW: Final = (
     f"Below {MIN_CLUSTERS} sessions there is no interval and no verdict: the numbers are exact for "

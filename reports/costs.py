@@ -52,9 +52,9 @@ def price_lines(run: Run) -> Iterator[str]:
         untold = len(of_each) - len(errors)
         why = f"; {untold} without: {_UNTOLD}" if untold else ""
         yield (
-            f"Simulated bill without compaction against the recorded one: median error "
-            f"{percent(errors.abs().median())} %, largest {percent(worst)} %, of "
-            f"{plural(len(errors), 'transcript')} with a recorded bill{why}."
+            "Simulated bill without compaction, with the cache losses that the logs show, against "
+            f"the recorded one: median error {percent(errors.abs().median())} %, largest "
+            f"{percent(worst)} %, of {plural(len(errors), 'transcript')} with a recorded bill{why}."
         )
 
 
