@@ -208,6 +208,22 @@ def test_what_stands_before_the_messages_is_read_too():
     assert changed.could_read == 4_000
 
 
+@pytest.mark.parametrize(
+    ("rule", "read"),
+    [
+        *(("openai", 4_992), ("openai-5.6", 5_000), ("anthropic-5m", 5_000)),
+        *(("gemini", 5_000), ("deepseek", 5_000)),
+    ],
+)
+def test_a_request_of_which_a_log_has_no_message_leaves_what_stood_before_them(rule, read):
+    # 5,000 tokens of instructions and tool schemas, as some logs begin with the answer to them.
+    scale = Scale(5_000.0, 1.0)
+    held = cache(rule)
+
+    assert send(held, scale=scale).split.read == 0
+    assert send(held, says(90), user(10), scale=scale).split.read == read
+
+
 # Endings of messages: OpenAI from GPT-5.6 on.
 
 

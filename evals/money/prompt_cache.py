@@ -79,6 +79,8 @@ class _Line:
     """Ascending; the first is at 0."""
     answer: Message | None = None
     last_used: float | None = None
+    is_sent: bool = False
+    """A view without messages is a request too, where a log lacks what stood in it."""
     shared: int = 0
     """Leading messages that it has in common with the open line."""
     own_from: int = 0
@@ -138,12 +140,13 @@ class PromptCache:
         self._store(marks, entries, tokens, scale)
         if time is None:
             time = line.last_used
-        self._replace(line, kept, _Line(entries, marks, answer, time, own_from=common))
+        sent = _Line(entries, marks, answer, time, is_sent=True, own_from=common)
+        self._replace(line, kept, sent)
         split = split_of(self._rule, tokens, min(read, held, tokens))
         return Sent(split, kept, min(could_read, held))
 
     def _is_alive(self, line: _Line, time: float | None) -> bool:
-        if not line.entries:
+        if not line.is_sent:
             return False
         if time is None or line.last_used is None:
             return True
