@@ -19,7 +19,7 @@ BUNDLED_RUN = "--out compaction-runs/bundled"
 COMPACTED = "--strategy xun --set token_threshold=50% --no-controls --jobs 1"
 NEEDED = {
     "explain": [f"run datasets/settlement-incident {COMPACTED} {BUNDLED_RUN}"],
-    "recommend": [f"run logs {COMPACTED} {BUNDLED_RUN}"],
+    "recommend": [f"run datasets/settlement-incident {COMPACTED} {BUNDLED_RUN}"],
     "report": [f"run logs {COMPACTED} {BUNDLED_RUN}"],
     "compare": [f"run logs {COMPACTED} --out {out}" for out in ("base-run", "new-run")],
 }

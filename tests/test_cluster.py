@@ -22,7 +22,7 @@ XUN = [Setting("xun", {"toolcall_keep_max": str(number)}) for number in (1, 2, 2
 def cluster():
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
     ) as made:
         yield made
 

@@ -53,8 +53,12 @@ def test_a_request_without_usage_tells_nothing():
     assert found == [None, None, INF]
 
 
-def test_a_log_that_tells_of_no_reads_tells_of_no_losses():
-    assert limits(usage(10_000), usage(11_000)) == []
+def test_a_log_without_reads_and_writes_tells_of_no_losses():
+    assert limits(usage(10_000, written=0), usage(11_000, written=0)) == []
+
+
+def test_a_log_that_only_wrote_lost_all_of_it():
+    assert limits(usage(10_000), usage(11_000)) == [None, 0]
 
 
 def test_each_model_has_a_cache_of_its_own():

@@ -39,7 +39,7 @@ def recommend(
 
     Exits with 1 if no setting is named, or if held-out sessions do not confirm the one that is.
 
-    Example: compaction-evals recommend compaction-runs/bundled --min-reach 0.95
+    Example: compaction-evals recommend compaction-runs/bundled --min-reach 0.7
     """
     is_named = print_recommendations(
         run_folder, wanted_reach(min_reach), margin=margin, as_json=as_json

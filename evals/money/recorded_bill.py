@@ -37,14 +37,15 @@ def recorded_limits(prepared: Prepared, model: str) -> Limits:
     """Return for each request how much the cache held at most, None where the log does not tell.
 
     What was read, if that shows a loss, else no limit. Of the first request nothing is told, since
-    a conversation is priced from an empty cache on.
+    a conversation is priced from an empty cache on. Without a read or a write anywhere the log shows
+    a client that did not cache, or does not log it, and no loss.
 
     Args:
         prepared: The transcript.
         model: As the transcript names it; each model has a cache of its own.
     """
     usages = _usages(prepared, model)
-    if not any(usage.cached_input_tokens for usage in usages if usage):
+    if not any(usage.cached_input_tokens or usage.cache_write_tokens for usage in usages if usage):
         return ()
     limits: list[float | None] = []
     before: Usage | None = None
