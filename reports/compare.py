@@ -154,7 +154,8 @@ def compare_runs(
     if not common:
         raise ResultsError(
             f"{baseline.path} and {candidate.path} have no setting in common; name one of each as "
-            f"RUN::SETTING. There are {', '.join(ours)} and {', '.join(theirs)}"
+            f"RUN::SETTING. There are {', '.join(ours) or 'only controls'} and "
+            f"{', '.join(theirs) or 'only controls'}"
         )
     pairs = [compare(Side(baseline, label), Side(candidate, label), measures) for label in common]
     return _adjusted(tuple(each for pair in pairs for each in pair))

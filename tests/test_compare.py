@@ -431,3 +431,13 @@ def test_an_inconclusive_verdict_says_how_many_sessions_it_takes(tmp_path):
     assert (
         "Inconclusive; sessions that would show a difference of the margin: Reach 108."
     ) in list(compare_text.notes(comparison))
+
+
+def test_runs_of_controls_alone_have_nothing_to_compare(tmp_path):
+    runs = [
+        run_of(tmp_path / name, [row("a", "identity", saving=0.0, reach=1.0, is_control=True)])
+        for name in ("old", "new")
+    ]
+
+    with pytest.raises(ResultsError, match="There are only controls and only controls"):
+        compare_runs(*runs)
