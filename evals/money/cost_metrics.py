@@ -76,8 +76,9 @@ COST_METRICS: Final = (
         "How far the simulated bill without compaction is from the recorded usage at the same "
         "prices. Where a log shows that the cache was lost for a reason of its own (a request read "
         "less than nine tenths of the one before), it is lost in the replay too. What the first "
-        "request read from the cache of an earlier conversation is part of the error. Where a log "
-        "nowhere tells what was cached, its own costs are taken; without these there is no error.",
+        "request read from the cache of an earlier conversation is part of the error, and so is "
+        "caching that the client did not ask for. Where a log nowhere tells what was cached, its "
+        "own costs are taken; without these there is no error.",
     ),
     Metric(
         "cache_hit_fraction",

@@ -37,8 +37,8 @@ def recorded_limits(prepared: Prepared, model: str) -> Limits:
     """Return for each request how much the cache held at most, None where the log does not tell.
 
     What was read, if that shows a loss, else no limit. Of the first request nothing is told, since
-    a conversation is priced from an empty cache on. Without a read or a write anywhere the log shows
-    a client that did not cache, or does not log it, and no loss.
+    a conversation is priced from an empty cache on. Without a read or a write anywhere the log
+    shows a client that did not cache, or does not log it, and no loss.
 
     Args:
         prepared: The transcript.
