@@ -31,10 +31,13 @@ def test_results_come_before_the_rest_of_their_turn():
     assert json.loads(transcript.messages[3].extra) == {"is_error": True}
 
 
-def test_the_model_that_was_asked_for_made_the_answers_before(tmp_path):
-    body = json.loads((FOLDER / "request.json").read_text()) | {"model": "claude-opus-4-5"}
+@pytest.mark.parametrize("is_beside", [False, True])
+def test_the_model_that_was_asked_for_made_the_answers_before(tmp_path, is_beside):
+    body = json.loads((FOLDER / "request.json").read_text())
+    body.pop("model", None)
+    model = {"model": "claude-opus-4-5"}
     path = tmp_path / "request.json"
-    path.write_text(json.dumps(body))
+    path.write_text(json.dumps({"request": body, **model} if is_beside else body | model))
 
     (transcript,) = load_file(path)
 

@@ -50,9 +50,11 @@ def values_of(path: Path, source: str, report: Report) -> Iterator[tuple[str, Js
 
 
 def body_of(where: str, value: Json) -> Body:
-    """Split a logged value into request and answer."""
+    """Split a logged value into request and answer; the model may stand beside the request."""
     request = value.get("request")
     inner = request if isinstance(request, dict) else value
+    if "model" in value:
+        inner = {"model": value["model"], **inner}
     times = (raw.get(key) for raw in (value, inner) for key in TIME_KEYS)
     time = next((seconds for raw in times if (seconds := unix_seconds(raw)) is not None), None)
     return Body(where, inner, mapping(value.get("response")), time)
