@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evals.recording.cassette_misses import MAX_LINES, explain_miss
@@ -127,6 +127,7 @@ json_values = st.recursive(
 
 
 @given(json_values, st.lists(json_values, max_size=3))
+@example([{"role": None, "tool_calls": 1}], [None])
 def test_whatever_is_sent_the_summary_is_one_line(sent, recorded):
     summary, _ = explain_miss(sent, recorded)
 

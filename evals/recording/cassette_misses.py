@@ -114,12 +114,14 @@ def _shown(message: JsonValue) -> list[str]:
         return []
     if not isinstance(message, dict):
         return list(_lines(dumps(message)))
-    known = ("role", "content", "tool_calls")
+    calls = message.get("tool_calls")
+    listed = calls if isinstance(calls, list) else []
+    known = ("role", "content", *(["tool_calls"] if listed or calls is None else []))
     others = {key: value for key, value in message.items() if key not in known}
     return [
         f"[{_role(message)}]",
         *(line for part in _parts(message.get("content")) for line in _lines(part)),
-        *(line for call in message.get("tool_calls") or () for line in _lines(_call(call))),
+        *(line for call in listed for line in _lines(_call(call))),
         *(line for key, value in others.items() for line in _lines(f"{key}: {dumps(value)}")),
     ]
 
