@@ -213,6 +213,7 @@ def test_an_orphan_result_is_reported_and_the_conversation_runs(command, tmp_pat
     assert len(rows) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

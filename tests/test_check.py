@@ -106,6 +106,7 @@ def conversation_in(output):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_a_sound_function_passes_with_a_table_of_all_invariants(folder, check):
     done = check(folder, "mine.py:keep_all", "--examples", "5", "--no-recorded")
 
@@ -187,6 +188,7 @@ def test_a_name_is_printed_as_it_is_written(folder, check):
     assert "mine.py:bug: 1 conversations in" in done.stdout
 
 
+@pytest.mark.slow
 def test_junit_has_a_case_per_invariant(folder, check):
     path = folder / "reports" / "junit.xml"
 
