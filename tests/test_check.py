@@ -106,7 +106,6 @@ def conversation_in(output):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_a_sound_function_passes_with_a_table_of_all_invariants(folder, check):
     done = check(folder, "mine.py:keep_all", "--examples", "5", "--no-recorded")
 
@@ -117,6 +116,7 @@ def test_a_sound_function_passes_with_a_table_of_all_invariants(folder, check):
     assert "it changed none of them, so nothing was tested" in done.stdout
 
 
+@pytest.mark.slow
 def test_pairing_by_call_order_is_found_and_shrunk_to_8_messages(folder):
     outcome = search(Target("mine.py:by_call_order", folder=folder), Plan())
 

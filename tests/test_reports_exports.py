@@ -23,7 +23,6 @@ def run_path(tmp_path_factory):
     return path
 
 
-@pytest.mark.slow
 @pytest.fixture(scope="module")
 def exported(run_path):
     """Export by the command, once for all tests; return the folder and what was said."""
