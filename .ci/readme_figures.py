@@ -9,20 +9,23 @@ bytes.
 import hashlib
 import json
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import vl_convert
 
 from evals.results import ResultsError
+from reports.answer import answers
 from reports.charts import pareto, pareto_points
 from reports.frames import Run, load
 from reports.league import blocks
-from reports.tables import markdown_table
+from reports.tables import escaped, markdown_table
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 PICTURE = ROOT / ".github" / "bundled-pareto.svg"
+WIDTH = 100
 BEGIN, END = "<!-- bundled run: begin -->", "<!-- bundled run: end -->"
 SHOWN = (
     "saving_fraction",
@@ -59,9 +62,11 @@ def picture_of(run: Run) -> str:
 
 
 def table_of(run: Run) -> str:
-    """Return the league table of the first block with the columns that matter most."""
+    """Return the table of the first block with the columns that matter most, and the answer."""
     block = blocks(run)[0]
-    return markdown_table(block, metrics=SHOWN)
+    answer = f"What the report says of it: {escaped(answers(run)[0].text)}"
+    folded = textwrap.fill(answer, WIDTH, break_on_hyphens=False)
+    return f"{markdown_table(block, metrics=SHOWN)}\n\n{folded}"
 
 
 def with_table(readme: str, table: str) -> str:
