@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from compaction.history import View
+from compaction.history import View, generated
 from compaction.strategy import CompactionEvent
 from evals.fidelity.survival import is_looked_at
 from tests.needs_cases import in_segments, prepared, result, says, steps, user
@@ -117,6 +117,58 @@ def test_the_curve_has_a_point_for_each_round_with_what_was_reached_after_it():
     assert [found["number"] for found in rounds] == [1, 2, 3, 4, 6, 8, 9]
     assert [found["reach"] for found in rounds[:-1]] == [None] * 6
     assert rounds[-1]["reach"] == 0.0
+
+
+FILES = tuple(f"/srv/billing/{name}_export.log" for name in ("ledger", "customer", "invoice"))
+LINES = tuple(f"the nightly export writes every {path} before midnight" for path in FILES)
+
+
+def compacted_at(position, text):
+    """Return a rule: once so many messages are there, a text replaces them for good."""
+
+    def make(history):
+        if len(history) < position:
+            return View(history.entries())
+        written = generated("user", text, history.entries()[:position], "rule")
+        is_now = len(history) == position
+        events = (CompactionEvent("rule", "applied"),) if is_now else ()
+        return View((written, *history.entries(position)), events)
+
+    return Rule(make)
+
+
+def reading(*lines, n_steps=4):
+    return (
+        user("Find them."),
+        says("", ("c1", "read_notes", {"n": 1})),
+        result("c1", "\n".join(lines)),
+        *steps(n_steps),
+    )
+
+
+def test_the_last_request_belongs_to_the_compaction_before_it():
+    """Of three requests behind the only compaction, the last needs what the summary lacks."""
+    talk = (*reading(*LINES), *(says(f"I open {path}.") for path in FILES))
+
+    found = scored(prepared(*talk), compacted_at(3, "\n".join(LINES[:2])))
+
+    assert found.columns["reach"] == pytest.approx(2 / 3)
+    assert [each["reach"] for each in found.sidecar["rounds"]] == [pytest.approx(2 / 3), None]
+    assert found.columns["cliff_round"] is None
+
+
+def test_what_a_later_segment_reaches_says_nothing_of_a_compaction():
+    """The first segment ends with a compaction that loses what its request needs; the second one,
+    which is shorter, is not compacted and has two requests that reach theirs.
+    """
+    first = (*reading(LINES[0]), says(f"I open {FILES[0]}."))
+    second = (*reading(*LINES[1:], n_steps=3), *(says(f"I open {path}.") for path in FILES[1:]))
+
+    found = scored(in_segments(first, second), compacted_at(len(first) - 1, "nothing"))
+
+    assert found.columns["reach"] == pytest.approx(2 / 3)
+    assert [each["reach"] for each in found.sidecar["rounds"]] == [0.0, None]
+    assert found.columns["cliff_round"] == 1
 
 
 @pytest.mark.parametrize(("kept", "cliff"), [(f"{RULE}\n{OTHER}", None), (RULE, None), ("x", 1)])

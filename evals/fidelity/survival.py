@@ -5,10 +5,10 @@ and at the last request of each segment. A compaction is a request at which the 
 change. Source: reference/methods.md section 5, F5 to F8.
 """
 
-from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import inf
 from statistics import fmean
 from typing import Any, Final, Literal
 
@@ -36,6 +36,8 @@ class Round:
     """Compactions of the segment so far."""
     request: int
     is_end: bool
+    is_compaction: bool
+    """Whether one was applied at this request; the end of a segment is looked at in any case."""
     constraints: int
     """Stated so far, and no longer standing whole where they were stated."""
     constraints_kept: int
@@ -79,7 +81,12 @@ class SurvivalScorer:
         self._count[segment] += is_compaction
         if is_end or (is_compaction and is_looked_at(self._count[segment])):
             found = _round(
-                step, fates, self._statements[segment], self._count[segment], is_end=is_end
+                step,
+                fates,
+                self._statements[segment],
+                self._count[segment],
+                is_end=is_end,
+                is_compaction=is_compaction,
             )
             self._rounds.append(found)
 
@@ -112,17 +119,29 @@ class SurvivalScorer:
         }
 
     def _reaches(self) -> list[float | None]:
-        """Return the reach from each round to the next one."""
-        starts = [found.request for found in self._rounds]
-        windows: list[list[float]] = [[] for _ in starts]
-        for request, reach in _reach_by_request(self._needs).items():
-            at = bisect_right(starts, request) - 1
-            if at >= 0:
-                windows[at].append(reach)
-        return [fmean(window) if window else None for window in windows]
+        """Return the reach from each compaction to the next one looked at, or its segment's end.
+
+        None without needs in between, and for an end at which nothing was compacted: its needs
+        belong to the compaction before.
+        """
+        of_request = _reach_by_request(self._needs)
+        stop = inf
+        found: list[float | None] = []
+        for each in reversed(self._rounds):
+            if each.is_end:
+                stop = each.request + 1
+            window: list[float] = []
+            if each.is_compaction:
+                window = [of_request[at] for at in of_request if each.request <= at < stop]
+                stop = each.request
+            found.append(fmean(window) if window else None)
+        return found[::-1]
 
     def _cliff(self) -> int | None:
-        """Return the first compaction after which under half of constraints or needs is left."""
+        """Return the first compaction after which under half of constraints or needs is left.
+
+        Of the constraints those count whose message no longer stands whole.
+        """
         for found, reach in zip(self._rounds, self._reaches(), strict=True):
             if found.number == 0:
                 continue
@@ -152,7 +171,13 @@ def _is_three_halves(number: int) -> bool:
 
 
 def _round(
-    step: Step, fates: FateTracker, statements: Statements, number: int, *, is_end: bool
+    step: Step,
+    fates: FateTracker,
+    statements: Statements,
+    number: int,
+    *,
+    is_end: bool,
+    is_compaction: bool,
 ) -> Round:
     changed = [entry for entry in step.view.entries if entry.origin.kind != "whole"]
     texts = [held_text(entry.message) for entry in changed]
@@ -172,6 +197,7 @@ def _round(
         number=number,
         request=step.request.index,
         is_end=is_end,
+        is_compaction=is_compaction,
         constraints=len(gone),
         constraints_kept=len(kept),
         obligations=len(items),

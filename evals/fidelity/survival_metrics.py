@@ -57,9 +57,10 @@ SURVIVAL_METRICS: Final = (
         "Cliff",
         "compactions",
         "higher",
-        "The first compaction after which less than half of the constraints, or of the needs up to "
-        "the next one looked at, was left; none if that never happened. Looked at: compactions "
-        "1, 2, 3, 4, 6, 8, 12 and so on. The curve is in the sidecars.",
+        "The first compaction of a segment after which less than half was left of the constraints "
+        "whose message no longer stands whole, or of the needs over long gaps up to the next one "
+        "looked at or the end of the segment; none if that never happened. Looked at: compactions "
+        "1, 2, 3, 4, 6, 8, 12 and so on, and the end. The curve is in the sidecars.",
     ),
     Metric(
         "unsupported_fraction",
