@@ -252,6 +252,55 @@ def summarising():
     return Rule(make, Promises(mode="rewriting"))
 
 
+def test_a_call_that_changed_nothing_rewrites_nothing():
+    """The provider reads whole steps of 16 tokens; the rest of one is no strategy's doing."""
+
+    def make(history):
+        return View.of(history) if len(history) < 11 else failing(history)
+
+    def failing(history):
+        yield ModelCall((user("Summarise."),), subject=history.messages())
+        return View.of(history)
+
+    in_steps = replace(rule_named("openai"), min_tokens=1, step_tokens=16)
+    sizes = [request.tokens for request in prepared(*TALK).requests]
+    assert sizes[4] % 16
+
+    found = scored(
+        Rule(make), vector=replace(CACHED, caching=in_steps), model=ScriptedChat(["Done."])
+    ).columns
+
+    assert found["own_calls_usd"] > 0
+    assert (found["cache_breaks"], found["rewritten_tokens"]) == (0, 0)
+
+
+def test_what_the_log_says_was_lost_is_not_rewritten_by_the_strategy():
+    """At the fourth request, where the result is cleared, the cache held two tokens only."""
+    known = prepared(*TALK).requests
+    usages = [Usage(request.counted_tokens, 10) for request in known]
+    reads = [0, *(usage.input_tokens for usage in usages[:-1])]
+    reads[3] = 2
+    requests = tuple(
+        replace(
+            request.recorded,
+            model="test-model",
+            usage=replace(usage, cached_input_tokens=read),
+        )
+        for request, usage, read in zip(known, usages, reads, strict=True)
+    )
+    conversation = prepare(Transcript("t", (Segment(TALK, requests),)))
+    material = Material(
+        conversation,
+        find_needs(conversation),
+        find_facts(conversation),
+        price_transcript(conversation, Priced(CACHED, "recorded", recorded_as="test-model")),
+    )
+
+    found = score(material, Rule(without_the_log), ExtractiveModel()).columns
+
+    assert (found["cache_breaks"], found["rewritten_tokens"]) == (1, 0)
+
+
 def test_the_strategys_own_calls_are_charged_as_reported():
     model = ScriptedChat([ModelReply("All done.", usage=Usage(900, 40))])
 

@@ -99,8 +99,9 @@ COST_METRICS: Final = (
         "Rewritten",
         "tokens",
         "lower",
-        "Tokens that the cache still held, that the strategy kept or wrote anew, and that had to "
-        "be processed again because something in front of them had changed.",
+        "Tokens sent that are neither new since the request before nor read from the cache, "
+        "because the strategy changed something in front of them or wrote them anew; at most as "
+        "many as the cache still held and no longer gave back.",
     ),
     Metric(
         "break_even_requests",

@@ -29,7 +29,7 @@ class Compaction:
     removed_tokens: float
     """Of what the request would have had, had the view only been appended to."""
     rewritten_tokens: float
-    """Neither read from the cache nor new since the request before."""
+    """Neither read from the cache nor new since the request before, as far as the cache held it."""
     tokens_after: float
     once_usd: float
     """Above what it would have cost to read what was kept; with the model calls."""
@@ -157,8 +157,13 @@ class Ledger:
 
 
 def _rewritten(step: Step, sent: Sent, before: _Before, prepared: Prepared) -> float:
-    """Return how many tokens were processed again although the cache held them before."""
-    if sent.could_read <= 0:
+    """Return how many tokens were processed again, at most those that the cache had held.
+
+    What of them could no longer be read is the limit: where a log tells that the cache was lost, or
+    a provider reads whole steps only, nothing that the strategy did is to blame.
+    """
+    lost_reads = sent.could_read - sent.split.read
+    if lost_reads <= 0:
         return 0.0
     new_counted = 0
     for entry in reversed(step.view.entries):
@@ -166,4 +171,4 @@ def _rewritten(step: Step, sent: Sent, before: _Before, prepared: Prepared) -> f
             break
         new_counted += prepared.counter.count(entry.message)
     new_tokens = step.segment.calibration.slope * new_counted
-    return max(0.0, step.tokens - sent.split.read - new_tokens)
+    return max(0.0, min(lost_reads, step.tokens - sent.split.read - new_tokens))
