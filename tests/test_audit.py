@@ -78,6 +78,23 @@ def test_reading_again_is_priced_as_the_request_and_what_it_brought():
     assert cost.usd == pytest.approx((1_000 + 28) * 2.5e-6 + 50 * 10e-6)
 
 
+def test_an_answer_of_which_a_log_notes_the_start_costs_at_least_what_the_log_holds_of_it():
+    transcript = compacted()
+    first, second = transcript.segments
+    read, *others = second.requests
+
+    def cost(output_tokens):
+        noted = replace(read, usage=Usage(1_000, output_tokens), model="gpt-4o")
+        requests = (noted, *others)
+        changed = replace(transcript, segments=(first, replace(second, requests=requests)))
+        return boundary_of(changed).reacquired.usd
+
+    # The call and its path are some 20 tokens at $10 a million.
+    assert cost(1) == cost(2)
+    assert 10e-6 * 10 < cost(1) - (1_000 + 28) * 2.5e-6 < 40e-6 * 10
+    assert cost(50) > cost(1)
+
+
 def test_what_was_read_beside_other_work_costs_what_it_added():
     both = messages(AFTER)
     call = both[1].tool_calls[0], replace(both[3].tool_calls[0], call_id="c4")

@@ -40,10 +40,53 @@ def again(before, after, kept=()):
         (call("Bash", command="ls -l", description="list", timeout=5), "command", "ls -l"),
         (call("shell", command=["ls"], workdir="/srv"), "command", '[["ls"],"/srv"]'),
         (call("get_order", order="W1"), "call", 'get_order {"order":"W1"}'),
+        (call("Bash", command="cat /srv/a.py"), "file", "/srv/a.py"),
+        (call("exec", cmd="sed -n '1,240p' a.py", workdir="/srv"), "file", "/srv/a.py"),
+        (call("exec", cmd="cd /srv && nl -ba a.py | sed -n '1,9p'"), "file", "/srv/a.py"),
+        (call("shell", command=["bash", "-lc", "head -n 20 /srv/a.py"]), "file", "/srv/a.py"),
+        (call("shell", command=["tail", "-5", "a.py"], workdir="/srv"), "file", "/srv/a.py"),
     ],
 )
 def test_a_call_fetches(made, kind, text):
     assert subject_of(made) == (kind, text)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat a.py b.py",
+        "cat a.py > b.py",
+        "cat *.py",
+        'cat "$FILE"',
+        "cat a.py && rm a.py",
+        "cat a.py; make",
+        "cat a.py | sh",
+        "cat 'a.py",
+        "sed -i 's/a/b/' a.py",
+        "sed -n 's/a/b/w c.py' a.py",
+        "echo a.py | cat",
+        "cat",
+        "| cat a.py",
+        "cat a.py\nmake",
+    ],
+)
+def test_a_command_that_may_do_more_than_show_one_file_is_a_command(command):
+    assert subject_of(call("Bash", command=command)).kind == "command"
+
+
+def test_a_file_shown_by_commands_is_reacquired_unless_that_file_was_changed():
+    def shown(call_id, lines):
+        return ("call", call_id, "exec", {"cmd": f"sed -n '{lines}p' /srv/a.py"}, TEXT)
+
+    def patch(path):
+        body = f"*** Begin Patch\n*** Update File: {path}\n+x"
+        return ("call", "p", "apply_patch", {"input": body}, "done")
+
+    file = [("file", "/srv/a.py")]
+    assert again([shown("1", "1,9")], [shown("2", "1,99")]) == file
+    assert again([shown("1", "1,9"), patch("/srv/b.py")], [shown("2", "1,9")]) == file
+    for path in ("/srv/a.py", "a.py", "srv/a.py"):
+        assert again([shown("1", "1,9"), patch(path)], [shown("2", "1,9")]) == []
 
 
 def test_searches_are_told_apart_by_where_they_look():

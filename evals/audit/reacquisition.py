@@ -4,7 +4,8 @@ The price of forgetting on real logs: after a compaction agents mostly read agai
 (DESIGN section 8, Recorded compactions). A call is a re-acquisition if all of this holds:
 
 - An earlier call before the boundary had the same subject: the same file, address, search or
-  command, or for another reading tool the same name and arguments (see `subject_of`).
+  command, or for another reading tool the same name and arguments (see `subject_of`). A command
+  that shows one file reads that file (`evals.audit.shell_reads`).
 - At least `MIN_KNOWN_FRACTION` of its result, by lines, stood in results of that subject that were
   no longer there, and not in one that was still sent whole: another part of the file may be.
 - Nothing had changed it since: no call wrote to the file; for a command, no call wrote to any file.
@@ -19,6 +20,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from compaction.messages import Message, Messages, ToolCall, canonical_json
 from compaction.pairing import Pairing
+from evals.audit.shell_reads import file_shown_by
 from evals.extraction.file_calls import (
     arguments_of,
     changed_by,
@@ -80,6 +82,8 @@ def subject_of(call: ToolCall) -> Subject | None:
     path = named_file(arguments)
     if command is not None and not (command == "view" and path):
         place = text_argument(arguments, _PLACES)
+        if (shown := file_shown_by(command, place)) is not None:
+            return Subject("file", shown)
         return Subject("command", canonical_json([command, place]) if place else _shown(command))
     if (url := text_argument(arguments, ("url", "uri"))) is not None:
         return Subject("url", url)
@@ -156,8 +160,14 @@ class _Search:
         if not changed:
             return
         for subject in list(self._known):
-            if subject.kind == "command" or (subject.kind == "file" and subject.text in changed):
+            is_file = subject.kind == "file" and any(_is_same(subject.text, f) for f in changed)
+            if is_file or subject.kind == "command":
                 del self._known[subject]
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two paths may be of one file: patches and commands name it from different folders."""
+    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
 
 
 def known_fraction(text: str, earlier: Sequence[str], *, standing: Sequence[str] = ()) -> float:

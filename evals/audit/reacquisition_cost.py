@@ -41,8 +41,11 @@ def reacquired_after(
         tokens += slope * counted
         request = _request_of(boundary, whole, caller)
         if request is not None:
-            price = _request_usd if is_only else _addition_usd
-            usd += price(request, slope * counted, slope * written, pricing)
+            if is_only:
+                answered = _answered_tokens(request, slope * whole.counter.count(message))
+                usd += _request_usd(request, slope * counted, answered, pricing)
+            else:
+                usd += _addition_usd(request, slope * counted, slope * written, pricing)
     kinds = Counter(each.subject.kind for each in repeats)
     names = tuple(dict.fromkeys(f"{each.subject.kind} {each.subject.text}" for each in repeats))
     return Reacquired(
@@ -65,8 +68,16 @@ def _request_of(boundary: RecordedBoundary, whole: Prepared, caller: int) -> Pre
     return next(found, None)
 
 
+def _answered_tokens(request: PreparedRequest, counted_tokens: float) -> float:
+    """Return the size of an answer: as reported, and no less than what the log holds of it.
+
+    Claude Code notes the usage of the start of a stream: an answer of 600 tokens may stand with 9.
+    """
+    return max(request.output_tokens, counted_tokens)
+
+
 def _request_usd(
-    request: PreparedRequest, brought_tokens: float, written_tokens: float, pricing: Pricing
+    request: PreparedRequest, brought_tokens: float, answered_tokens: float, pricing: Pricing
 ) -> float:
     """Price a request that would not have been made: its prompt, its answer and what it brought.
 
@@ -75,7 +86,7 @@ def _request_usd(
     """
     prices = pricing.priced.vector
     return retrieval_usd(request.tokens, brought_tokens, prices) + _output_usd(
-        request, request.output_tokens, pricing
+        request, answered_tokens, pricing
     )
 
 
