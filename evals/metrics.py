@@ -69,8 +69,8 @@ METRICS: Final = (
         "share of a request's tokens",
         "lower",
         "How far the calibrated count is from the recorded usage: the median over requests that "
-        "were held back from the fit. Without recorded usage there is none, and tokens are as "
-        "counted.",
+        "were held back from the fit, every second one. Of several segments that with the most "
+        "requests. Without recorded usage there is none, and tokens are as counted.",
     ),
     Metric(
         "needs",
@@ -80,10 +80,11 @@ METRICS: Final = (
         "A need is a specific path, URL, id, name, value or error that the recorded assistant used "
         "and that an earlier tool result or user message had brought. Specific: in at most 5 "
         "earlier messages, and not a common name. Once for each reference and request, at most 20 "
-        "a request. A long gap: more than 3 requests since the last message that held it. Not "
-        "among them, each counted by itself: pinned (also in the instructions or the first user "
-        "message, so hard to lose), derived (first seen in the assistant's own words), reread "
-        "(used only to repeat a call that was made before) and quotes (see quotes kept).",
+        "a request. Counted here: those over long gaps, of more than 3 requests since the last "
+        "message that held it, this request included. Not among them, each counted by itself over "
+        "all gaps: pinned (also in the instructions, the tool schemas or the first user message, "
+        "so hard to lose), derived (first seen in the assistant's own words), reread (used only "
+        "to repeat a call that was made before), quotes (see quotes kept) and unresolvable ones.",
     ),
     Metric(
         "reach",
@@ -136,25 +137,26 @@ METRICS: Final = (
         "Not declared",
         "needs",
         "neither",
-        "Needs that are not visible, in code that does not say whether it can give originals back: "
-        "neither lost nor reached. An object with `recover(handle)` is asked.",
+        "Needs over long gaps that would be lost, in code that does not say whether it can give "
+        "originals back: neither lost nor reached. An object with `recover(handle)` is asked.",
     ),
     Metric(
         "mentioned",
         "Mentioned",
         "needs",
         "neither",
-        "Needs whose reference is visible as a bare word only, without its line. Not part of "
-        "reach: a list of all references must not score.",
+        "Needs over long gaps whose reference is visible as a bare word only, without its line, "
+        "and not recoverable. Not part of reach: a list of all references must not score; not lost "
+        "either.",
     ),
     Metric(
         "quote_kept_fraction",
         "Quotes kept",
         "share of quote needs",
         "higher",
-        "Earlier bytes that an edit call had to reproduce and that were still in the view, in "
-        "their source or verbatim in a text that the strategy wrote. Quotes that the assistant "
-        "itself had written (derived quotes) are not among them.",
+        "Earlier bytes that an edit call had to reproduce and that were still in the view: in a "
+        "message that held them, or verbatim in a text that the strategy wrote or edited. Over all "
+        "gaps. Quotes that the assistant itself had written (derived quotes) are not among them.",
     ),
     Metric(
         "facts_kept_fraction",
@@ -163,7 +165,7 @@ METRICS: Final = (
         "higher",
         "Of the annotated key facts whose source no longer stands whole in the view: those kept "
         "with value and meaning, or recoverable. Judged where the fact is needed, else at the "
-        "last request.",
+        "last request of its segment.",
     ),
     Metric(
         "compactions",
@@ -186,7 +188,7 @@ METRICS: Final = (
         "Model calls",
         "calls",
         "lower",
-        "Calls that the strategy made for itself.",
+        "Calls that the strategy made for itself and that were answered.",
     ),
     Metric(
         "violations",

@@ -112,7 +112,7 @@ class Row:
     """Per 1,000 removed tokens."""
     best_trigger_tokens: float | None = None
 
-    # What it loses: needs over long gaps, unless the name says otherwise.
+    # What it loses: needs over long gaps; quotes, pinned, derived and reread ones over all gaps.
     reach: float | None = None
     """Headline: source, restated or recoverable; macro over requests."""
     reach_all_gaps: float | None = None
@@ -129,9 +129,14 @@ class Row:
     """Neither visible nor declared recoverable, in a strategy that declares nothing about it."""
     quote_needs: int = 0
     quote_kept_fraction: float | None = None
+    derived_quote_needs: int = 0
+    """Quotes of what the assistant itself had written."""
+    derived_quote_kept_fraction: float | None = None
     pinned_needs: int = 0
     pinned_kept_fraction: float | None = None
     derived_needs: int = 0
+    reread_needs: int = 0
+    """Used only to repeat a call that was made before."""
     unresolvable_needs: int = 0
     """Their source lies before a recorded compaction; over all gaps, judged nowhere."""
     stale_visible: int = 0

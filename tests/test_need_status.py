@@ -388,6 +388,32 @@ def test_pinned_derived_and_quotes_are_no_part_of_reach():
     assert found.derived_needs == 1
 
 
+def test_rereads_and_quotes_of_own_words_are_counted_by_themselves_over_all_gaps():
+    """The last request repeats a call, and edits bytes that the assistant had written and bytes
+    that a result had just brought (gap 1): nothing but the latter is in the view.
+    """
+    own = "def written_by_me():\n    return ledger_total(1, 2, 3)\n"
+    read = ("read_file", {"path": LOG})
+    edits = [("c5", "edit", {"old_string": own}), ("c6", "edit", {"old_string": QUOTE})]
+    conversation = prepared(
+        user("Find it."),
+        says("", ("c1", "find_files", {"name": "ledger"})),
+        result("c1", f"found {LOG}"),
+        says("", ("c2", "write", {"content": own}), ("c3", *read)),
+        result("c2", "written"),
+        result("c3", EDITING[2].text),
+        says("", *edits, ("c4", *read)),
+    )
+    scorer = NeedScorer(find_needs(conversation), Promises())
+
+    scorer.see(step_at(conversation, 2, whole_entries(conversation, 2)[5:]))
+    found = scorer.summary()
+
+    assert (found.quote_needs, found.quote_kept_fraction) == (1, 1.0)
+    assert (found.derived_quote_needs, found.derived_quote_kept_fraction) == (1, 0.0)
+    assert (found.reread_needs, found.needs_all_gaps) == (1, 0)
+
+
 def test_a_new_segment_starts_with_nothing_shown():
     segment = (*TALK[:3], *TALK[3:])
     conversation = in_segments(segment, segment)

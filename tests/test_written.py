@@ -5,6 +5,7 @@ import json
 import pytest
 
 from compaction.history import View, generated
+from compaction.strategy import CompactionEvent
 from tests.needs_cases import prepared, result, says, steps, user
 from tests.rule_cases import Rule, scored, summarised
 
@@ -43,6 +44,19 @@ def test_references_of_a_summary(text, written, unsupported, drifted):
     assert found["written_references"] == written
     assert found["unsupported_fraction"] == share
     assert found["drifted_pairs"] == drifted
+
+
+def test_the_handles_of_a_strategy_are_no_references_of_its_texts():
+    """The text names what was made up, what was said, and the strategy's own handle."""
+    text = "See /srv/made/up.log, port=8787 and /store/offloaded_results_1.txt."
+
+    def write(history):
+        event = CompactionEvent("rule", "applied", handles=("/store/offloaded_results_1.txt",))
+        return View((generated("user", text, history.entries(), "rule"),), (event,))
+
+    found = scored(prepared(*TALK), Rule(write)).columns
+
+    assert (found["written_references"], found["unsupported_fraction"]) == (2, 0.5)
 
 
 def test_what_is_said_later_supports_nothing_written_before():

@@ -15,7 +15,7 @@ from evals.extraction.quotes import holds_quote
 from evals.extraction.references import extract_references, matches
 from evals.fidelity.fates import FateTracker
 from evals.fidelity.shown import Shown
-from evals.needs import Need, NeedSet
+from evals.needs import Need, NeedKind, NeedSet
 from evals.replay import Step
 
 Status = Literal[
@@ -43,9 +43,12 @@ class NeedSummary:
     undeclared: int
     quote_needs: int
     quote_kept_fraction: float | None
+    derived_quote_needs: int
+    derived_quote_kept_fraction: float | None
     pinned_needs: int
     pinned_kept_fraction: float | None
     derived_needs: int
+    reread_needs: int
     unresolvable_needs: int
     stale_visible: int
     placebo: str | None
@@ -109,7 +112,7 @@ class NeedScorer:
         headline = [(need, status) for need, status in self._judged if need.kind == "need"]
         long = [(need, status) for need, status in headline if need.is_long]
         count = Counter(status for _, status in long)
-        quotes = [status for need, status in self._judged if need.kind == "quote"]
+        kinds = Counter(need.kind for need, _ in self._judged)
         pinned = [status for need, status in self._judged if need.kind == "pinned"]
         return NeedSummary(
             reach=_macro_reach(long),
@@ -124,18 +127,24 @@ class NeedScorer:
             regenerable=count["regenerable"],
             lost=count["lost"],
             undeclared=count["undeclared"],
-            quote_needs=len(quotes),
-            quote_kept_fraction=_share(
-                status in ("visible_source", "restated") for status in quotes
-            ),
-            pinned_needs=len(pinned),
+            quote_needs=kinds["quote"],
+            quote_kept_fraction=self._quotes_kept("quote"),
+            derived_quote_needs=kinds["derived_quote"],
+            derived_quote_kept_fraction=self._quotes_kept("derived_quote"),
+            pinned_needs=kinds["pinned"],
             pinned_kept_fraction=_share(status in {*REACHED, "mentioned"} for status in pinned),
-            derived_needs=sum(need.kind == "derived" for need, _ in self._judged),
+            derived_needs=kinds["derived"],
+            reread_needs=kinds["reread"],
             unresolvable_needs=len(self._needs.unresolvable),
             stale_visible=self._stale,
             placebo=self._needs.placebo,
             placebo_fraction=self._needs.placebo_fraction,
         )
+
+    def _quotes_kept(self, kind: NeedKind) -> float | None:
+        """Return the share of quotes whose bytes are in the view, over all gaps."""
+        statuses = (status for need, status in self._judged if need.kind == kind)
+        return _share(status in ("visible_source", "restated") for status in statuses)
 
     def columns(self) -> dict[str, Any]:
         return asdict(self.summary())

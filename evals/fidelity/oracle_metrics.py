@@ -29,19 +29,20 @@ ORACLE_METRICS: Final = (
         "Dead tokens",
         "share of tokens",
         "lower",
-        "Of the tokens of old tool results that were sent whole (seen by more than 3 requests "
-        "before): those that stand in results which no need of that or a later request has among "
-        "its sources. What was kept too long, as reach is what was dropped too early. A request "
-        "with more than 20 needs counts 20 of them.",
+        "Of the tokens of old tool results that were sent whole (seen by more than 3 requests, "
+        "this one included): those that stand in results which nothing used at that or a later "
+        "request has among its sources: no need, quote, reread or derived one, over any gap; "
+        "pinned ones aside. What was kept too long, as reach is what was dropped too early. A "
+        "request with more than 20 needs counts 20 of them.",
     ),
     Metric(
         "stale_visible",
         "Stale",
         "needs",
         "lower",
-        "Of the needs that are visible in their source: those of which every visible source shows "
-        "a file as it was before a later call changed it, while that call is not in the view. "
-        "Changes made by shell commands are not known.",
+        "Of the needs over long gaps that are visible in their source: those of which every "
+        "visible source shows a file as it was before a later call changed it, while that call "
+        "is not in the view. Changes made by shell commands are not known.",
     ),
     Metric(
         "unresolvable_needs",

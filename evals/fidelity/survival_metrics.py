@@ -11,11 +11,12 @@ SURVIVAL_METRICS: Final = (
         "share of constraints",
         "higher",
         "Sentences of the user that say what to do or not to do (always, never, must, only, from "
-        "now on, 不得, 必须 ...), of at least four words. At the last request of each segment, of "
-        "those whose message no longer stands whole: the share that another whole message repeats "
-        "word by word, or of which a sentence has at least 90 % of the words, in a text that the "
-        "strategy wrote or in what it left of a message. Never pooled with other facts. By place "
-        "(first, middle, last third) and after each compaction in the sidecars.",
+        "now on, 不得, 必须 ...), of at least four words; at most 100 a segment. At the last "
+        "request of each segment, of those whose message no longer stands whole: the share that "
+        "another whole message repeats word by word, or of which a sentence or two in a row have "
+        "at least 90 % of the words, in a text that the strategy wrote or in what it left of a "
+        "message. Never pooled with other facts. By place (first, middle, last third) and after "
+        "each compaction in the sidecars.",
     ),
     Metric(
         "obligations_kept_fraction",
@@ -24,16 +25,16 @@ SURVIVAL_METRICS: Final = (
         "higher",
         "Open items of the last todo list or check boxes that were recorded. At the last request "
         "of each segment, if the list's message no longer stands whole: the share of which a "
-        "sentence has at least 90 % of the words, in a text that the strategy wrote or in what it "
-        "left of a message.",
+        "sentence or two in a row have at least 90 % of the words, in a text that the strategy "
+        "wrote or in what it left of a message.",
     ),
     Metric(
         "obligations_ticked",
         "Tasks ticked",
         "open tasks",
         "lower",
-        "Open items that a text which the strategy wrote lists as done after any compaction that "
-        "was looked at; each item once.",
+        "Open items that a text which the strategy wrote lists as done, after any compaction that "
+        "was looked at, where the list's message no longer stands whole; each item once.",
     ),
     Metric(
         "files_lost_fraction",
@@ -67,8 +68,9 @@ SURVIVAL_METRICS: Final = (
         "Unsupported",
         "share of references",
         "lower",
-        "Of the distinct paths, URLs, ids, names and values in texts that the strategy wrote: "
-        "those that stand nowhere in the conversation before. A wrong sentence made of right "
+        "Of the distinct paths, URLs, ids, names and values in texts that the strategy wrote, its "
+        "own handles aside: those that stand nowhere in the conversation before, and values whose "
+        "key has others there. A wrong sentence made of right "
         "names is not found.",
     ),
     Metric(

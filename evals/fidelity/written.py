@@ -102,11 +102,12 @@ class WrittenScorer:
         self._judged.add(message)
         # The order of a set differs from process to process, and so would that of the sidecar.
         for reference in sorted(references_in(message)):
-            self._written.add(reference)
             if reference in said.references or reference in self._unsupported:
+                self._written.add(reference)
                 continue
             if any(reference.value in handle for handle in handles):
                 continue
+            self._written.add(reference)
             is_drift = self._is_drift(reference, said)
             if is_drift or not _stands_in_history(reference, step):
                 found = _Unsupported(reference, step.request.index, is_drift)

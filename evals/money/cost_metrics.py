@@ -22,7 +22,9 @@ COST_METRICS: Final = (
         "Saved dollars",
         "share of dollars",
         "higher",
-        "Saved dollars, of those without compaction.",
+        "Saved dollars, of those without compaction; over the requests of several transcripts "
+        "together. Beside reach it is over the same transcripts as that, else over all that have a "
+        "price.",
     ),
     Metric(
         "net_saved_usd_p50",
@@ -74,18 +76,20 @@ COST_METRICS: Final = (
         "share of recorded dollars",
         "neither",
         "How far the simulated bill without compaction is from the recorded usage at the same "
-        "prices. Where a log shows that the cache was lost for a reason of its own (a request read "
-        "less than nine tenths of the one before), it is lost in the replay too. What the first "
-        "request read from the cache of an earlier conversation is part of the error, and so is "
-        "caching that the client did not ask for. Where a log nowhere tells what was cached, its "
-        "own costs are taken; without these there is no error.",
+        "prices, over the requests with usage of that model; above zero it is dearer. Where a "
+        "log shows that the cache was lost for a reason of its own (a request read less than "
+        "nine tenths of the one before), it is lost in the replay too. What the first request "
+        "read from the cache of an earlier conversation is part of the error, and so is caching "
+        "that the client did not ask for. Where a log nowhere tells what was cached, its own "
+        "costs are taken; without these there is no error.",
     ),
     Metric(
         "cache_hit_fraction",
         "Cache hits",
         "share of input tokens",
         "higher",
-        "Input tokens read from the provider's cache, of all input tokens, with the strategy.",
+        "Input tokens read from the provider's cache, of all input tokens, with the strategy; "
+        "its own model calls aside.",
     ),
     Metric(
         "cache_breaks",
@@ -111,8 +115,8 @@ COST_METRICS: Final = (
         "After how many requests a compaction is repaid, the one that it was made for counted: (S "
         "(w - r) + A) / (R r), with R tokens removed, S rewritten as far as the cache still held "
         "what was there, A the price of its model calls, r and w the prices of a token read and "
-        "written. The median over compactions; none if "
-        "that one is never repaid.",
+        "written. A compaction here is a cache break, or a request for which a model was called. "
+        "The median over them; none without any, or if that one is never repaid.",
     ),
     Metric(
         "repaid_fraction",
@@ -127,9 +131,10 @@ COST_METRICS: Final = (
         "Absorbs",
         "requests per 1,000 tokens",
         "higher",
-        "How many extra requests per 1,000 removed tokens would use up what was saved, at the mean "
-        "price of a request: how much worse the agent may work before compaction costs more than "
-        "it saves. Each compaction counts what it removed once.",
+        "How many extra requests per 1,000 removed tokens would use up what was saved, at the "
+        "mean price of a request as compacted, own calls included: how much worse the agent may "
+        "work before compaction costs more than it saves. Each compaction counts what it removed "
+        "once.",
     ),
     Metric(
         "best_trigger_tokens",
@@ -137,6 +142,8 @@ COST_METRICS: Final = (
         "tokens",
         "neither",
         "The size at which summaries as dear and as short as these, in a conversation that grows "
-        "as this one does, would cost least: s - g + sqrt(g^2 + 2 g A / r).",
+        "as this one does, would cost least: s - g + sqrt(g^2 + 2 g A / r), with s the mean size "
+        "after a summary, g the mean growth a request, A what a summary costs at once, with what "
+        "it makes to be written again, and r the price of a token read. None without summaries.",
     ),
 )

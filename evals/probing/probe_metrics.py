@@ -36,7 +36,8 @@ PROBE_METRICS: Final = (
         "share of counted probes",
         "higher",
         "Answered right over the view: exactly, or after folding case, width, punctuation and "
-        "thousands separators, or by a strict judge where those do not decide. All of these "
+        "thousands separators, as a whole or as the only value of a short answer, or by a strict "
+        "judge where those do not decide. All of these "
         "were right uncompacted, so uncompacted this is 100 %; what only the view gets right is "
         "not counted.",
     ),
@@ -95,9 +96,10 @@ PROBE_METRICS: Final = (
         "higher",
         "At the first requests from the boundary on whose recorded answer calls a tool, at most "
         "3 a transcript: the model, at temperature 0.3 and a fixed seed, proposes the same tool "
-        "with the same arguments (canonical JSON) as from the full history. Replies that are no "
-        "such proposal are counted apart (`actions_unreadable`, `action_fault`) and are no "
-        f"disagreement. {_WHO}",
+        "with the same arguments (canonical JSON) as from the full history. Not among them: "
+        "requests at which the whole history is sent, and those with a reply that is no such "
+        "proposal, counted apart (`actions_unreadable`, `action_fault`) and no disagreement. "
+        f"{_WHO}",
     ),
     Metric(
         "action_tool_fraction",
