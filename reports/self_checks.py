@@ -9,17 +9,14 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
+from evals.fidelity.placebo import FEW_BY_CHANCE, MAX_CHANCE_FRACTION
 from reports.frames import Run
 from reports.wording import clean, listed, percent, plural, points
 
 MAX_SALAD_GAIN: Final = 0.05
 """A list of all references must not score. This project's definition."""
-MAX_PLACEBO: Final = 0.02
-"""Chance matches above this make reach too high. reference/methods.md 4.3."""
 MIN_TRANSCRIPTS: Final = 3
 """Of fewer, chance may be as good as anything."""
-FEW_BY_CHANCE: Final = 2
-"""Of a class with few references a single one is more than its percentage."""
 MAX_SIDECARS: Final = 40
 """Of transcripts, one each; more would take longer to read than the page to make."""
 TOLERANCE: Final = 1e-9
@@ -62,8 +59,8 @@ def _checks(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
     placebo = rows.groupby("key")["placebo_fraction"].mean().dropna()
     if len(placebo):
         text = f"{percent(placebo.mean(), 2)} % over {plural(len(placebo), 'transcript')}"
-        expected = f"unrelated text meets at most {percent(MAX_PLACEBO, 0)} % of needs"
-        yield expected, text, bool(placebo.mean() <= MAX_PLACEBO)
+        expected = f"unrelated text meets at most {percent(MAX_CHANCE_FRACTION, 0)} % of needs"
+        yield expected, text, bool(placebo.mean() <= MAX_CHANCE_FRACTION)
 
 
 def _of_nothing(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:
@@ -111,8 +108,14 @@ def _placebo_of_classes(run: Run, rows: pd.DataFrame) -> Iterator[tuple[str, str
         text = ", ".join(
             f"{clean(name)} {met[name]:,} of {wanted[name]:,}" for name in sorted(wanted)
         )
-        expected = f"and of each class at most {percent(MAX_PLACEBO, 0)} %, or {FEW_BY_CHANCE}"
-        above = [n for n in sorted(wanted) if met[n] > max(FEW_BY_CHANCE, MAX_PLACEBO * wanted[n])]
+        expected = (
+            f"and of each class at most {percent(MAX_CHANCE_FRACTION, 0)} %, or {FEW_BY_CHANCE}"
+        )
+        above = [
+            n
+            for n in sorted(wanted)
+            if met[n] > max(FEW_BY_CHANCE, MAX_CHANCE_FRACTION * wanted[n])
+        ]
         if above:
             text += f"; above it: {listed([clean(name) for name in above])}"
         yield expected, text, not above

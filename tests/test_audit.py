@@ -16,9 +16,12 @@ from evals.synthetic import generate
 from evals.transcripts import RecordedCompaction, Transcript
 from tests.audit_cases import (
     AFTER,
+    ASKED,
     BEFORE,
     FORMATS,
+    NEXT,
     OUTCOMES,
+    SEARCHED,
     boundary_of,
     compacted,
     messages,
@@ -199,8 +202,20 @@ def test_nothing_is_called_lost_of_a_summary_that_cannot_be_read():
 
     needs = boundary_of(Transcript("t", (first, second))).needs
 
-    # port=8787 came again with the file; two were used that nothing readable held.
-    assert (needs.lost, needs.unseen, needs.read_again) == (0, 2, 2)
+    # What was read again may have been in the summary too: it is no more judged than the rest.
+    assert needs == NeedCounts(asked=4, unseen=4)
+
+
+def test_what_was_named_stays_named_though_it_was_read_again():
+    before = (("user", ASKED), ("call", "c1", "grep", {"pattern": "a"}, SEARCHED))
+    again = ("call", "c2", "grep", {"pattern": "hosts"}, "deploy/hosts.ini: exporter01")
+    used = ("call", "c3", "run", {"run": "ping deploy/hosts.ini"}, "ok")
+    boundary = boundary_of(compacted(before, (("user", NEXT), again, used)))
+
+    # What the table says of the view and what the sentences say of the needs add up alike.
+    recorded = boundary.contestants[0]
+    assert boundary.needs == NeedCounts(asked=1, named=1)
+    assert (recorded.named, recorded.lost, boundary.missing) == (1, 0, ())
 
 
 def test_what_an_earlier_compaction_had_lost_is_nobodys_fault_at_the_next():

@@ -8,12 +8,13 @@ import pytest
 from evals.audit.findings import findings_of
 from evals.audit.rendering import as_markdown, as_text
 from evals.audit.sessions import audit_session
+from evals.audit.tables import contestants
 from evals.audit.text import Grid, Section, sections_of
 from evals.audit.values import Audit, Clearing, NeedCounts
 from evals.settings import Setting
 from evals.synthetic import generate
-from evals.transcripts import Transcript
-from tests.audit_cases import BEFORE, boundary_of, compacted, plan, segment
+from evals.transcripts import RecordedCompaction, Transcript
+from tests.audit_cases import AFTER, BEFORE, boundary_of, compacted, messages, plan, segment
 
 FINDINGS = [
     "Read or run again although it had been there: 1 file read, 28 tokens, $0.0003; 1 of 6 "
@@ -54,7 +55,7 @@ GRID = """\
 at the boundary                 tokens   reached  by handle  named  gone  of missing
 recorded                            35    1 of 4          0      1     2      0 of 2
 at most, by whole messages          35  2.0 of 4
-identity                    107 (over)    4 of 4          0      0     0      2 of 2
+identity                    107 (306%)    4 of 4          0      0     0      2 of 2
 drop_all                       6 (17%)    0 of 4          0      0     4      0 of 2
 """
 
@@ -132,7 +133,6 @@ def test_what_cannot_be_judged_is_no_loss():
     hidden = replace(
         found,
         unlogged_tokens=13_547,
-        is_readable=False,
         needs=NeedCounts(asked=4, kept=1, named=1, read_again=1, unseen=1),
         gone_before=2,
     )
@@ -140,8 +140,8 @@ def test_what_cannot_be_judged_is_no_loss():
     text = " ".join(findings_of(hidden))
 
     assert "1 read again in time, 0 lost and 1 that cannot be judged" in text
+    assert "nowhere in what the log shows of the compacted view" in text
     assert "13,547 tokens more than the log holds" in text
-    assert "no text of the summary: what it says cannot be checked" in text
     assert "1 no longer named, 0 without the last state, as far as the log shows." in text
     assert "0 are repeated, as far as the log shows." in text
     assert "2 references came from before an earlier compaction" in text
@@ -167,7 +167,7 @@ def test_what_would_have_fired_is_told_with_when():
     (section,) = (
         each
         for each in sections_of(audit_of(Transcript("t", (segment(made.messages),))))
-        if each.title == "Logs without a compaction"
+        if each.title == "Sessions without a compaction"
     )
 
     cells = dict(zip(section.grid.heads, section.grid.rows[0], strict=True))
@@ -216,7 +216,7 @@ def test_a_failed_session_is_named():
     text = as_text(sections_of(Audit((failed,), show_text=False, refused=("b.json: damaged",))))
 
     assert "Failed: story (story.json): no luck" in text
-    assert "Logs without a compaction" not in text
+    assert "Sessions without a compaction" not in text
     assert "Not read: b.json: damaged" in text
 
 
@@ -242,21 +242,77 @@ def test_files_of_one_session_are_one_session():
     assert sections["Audit of recorded compactions"][0].startswith(
         "1 session in 2 files, 1 of them compacted;"
     )
-    assert sections["Logs without a compaction"][0].startswith(
-        "1 log (1 of a session that another file shows compacted) in which nothing was compacted."
-    )
+    # It is compacted, so it is not among those that are not; the other file is not forgotten.
+    assert "Sessions without a compaction" not in sections
+    (of_session,) = (found for title, found in sections.items() if title.startswith("story"))
+    assert of_session == ("Another file of this session holds no compaction: p.json (3 requests).",)
 
 
-def test_a_summary_that_the_log_does_not_show_may_have_kept_more():
-    (session,) = audit_of(compacted()).sessions
-    hidden = replace(session.boundaries[0], is_readable=False)
-    audit = Audit((replace(session, boundaries=(hidden,)),), show_text=False)
+def hidden_audit(kept=()):
+    """Return an audit of a compaction whose summary the log does not show."""
+    first, _ = compacted().segments
+    sent = (*messages(BEFORE[:1]), *kept)
+    opened_by = RecordedCompaction("full")
+    after = segment((*sent, *messages(AFTER)), n_sent=len(sent), opened_by=opened_by)
+    return audit_of(replace(compacted(), segments=(first, after)))
+
+
+def test_a_summary_that_the_log_does_not_show_is_not_judged():
+    audit = hidden_audit()
 
     text = " ".join(as_text(sections_of(audit), width=1_000).split())
 
-    assert "1 compaction has a summary that the log does not show; it may have kept more." in text
-    assert "nowhere in what the log shows of the compacted view" in text
-    assert "recorded, as far as it can be read" in text
+    assert "0 compactions that can be judged, 1 whose summary cannot be read." in text
+    assert (
+        "1 compaction with a summary that cannot be read (encrypted, or empty): of 4 references "
+        "needed after it, 4 not judged."
+    ) in text
+    assert "the summary cannot be read, so 4 of them are not judged." in text
+    assert "what it keeps and invents cannot be checked" in text
+    assert re.search(r"recorded, summary not readable [0-9]+ not readable – – – –", text)
+    for judged in (" lost", "were gone", "no longer named", "repeated", "would have kept"):
+        assert judged not in text.partition("How to read this")[0]
+
+
+def test_what_was_sent_on_beside_an_unreadable_summary_is_known():
+    kept = messages(BEFORE)[3:5]  # the search: deploy/hosts.ini and config/retry.yaml
+
+    text = " ".join(as_text(sections_of(hidden_audit(kept)), width=1_000).split())
+
+    assert (
+        "of 4 references needed after it, 2 kept or named in messages that were sent on, 2 not"
+        in text
+    )
+    assert (
+        "2 of them are not judged; in messages that were sent on, 2 kept and 0 only named." in text
+    )
+    assert re.search(r"recorded, summary not readable [0-9]+ at least 2 of 4 –", text)
+
+
+def test_an_empty_summary_is_one_that_cannot_be_read():
+    (session,) = audit_of(compacted(summary="")).sessions
+
+    assert not session.boundaries[0].is_readable
+
+
+def test_a_row_over_the_size_never_reads_as_all_of_it():
+    found = boundary_of(compacted(), Setting("identity"))
+    nearly = replace(found.contestants[1], tokens=1_001)
+    grid = contestants(
+        replace(found, contestants=(found.contestants[0], nearly), view_tokens=1_000)
+    )
+
+    assert grid.rows[-1][1] == "1,001 (101%)"
+
+
+def test_why_half_may_fire_before_half_is_told_where_it_stands():
+    plain = Transcript("plain", (segment(compacted().segments[0].messages),), source="p.json")
+
+    (section,) = (e for e in sections_of(audit_of(plain)) if e.grid)
+
+    assert any(head.endswith(", half") for head in section.grid.heads)
+    assert "with half of the session's largest input as its threshold (half)" in section.findings[0]
+    assert "before their threshold, and decide by characters" in section.findings[0]
 
 
 def test_a_budget_below_what_is_sent_in_any_case_has_no_bound():
@@ -266,8 +322,12 @@ def test_a_budget_below_what_is_sent_in_any_case_has_no_bound():
 
     text = as_text(sections_of(audit))
 
-    assert re.search(r"instructions and what is new, alone +50 \(over\) +– +–", text)
+    assert re.search(r"instructions and what is new, alone +50 \(143%\) +– +–", text)
     assert "at most, by whole messages" not in text
+    assert (
+        "Instructions and what came after the boundary are 50 tokens alone, more than the 35 that "
+        "were sent"
+    ) in " ".join(text.split())
 
 
 def test_names_cannot_steer_a_terminal():

@@ -19,6 +19,7 @@ from evals.audit.sessions import AuditPlan, audit_session
 from evals.audit.text import sections_of
 from evals.audit.values import Audit, SessionAudit
 from evals.cells import ModelChoice
+from evals.fidelity.placebo import PlaceboChoice
 from evals.loading import LoadReport, Location, load, survey
 from evals.money.price_choice import choose_prices
 from evals.running import RunRequest, settings_of
@@ -77,13 +78,15 @@ def run_audit(asked: AuditRequest, progress: Progress) -> Audited:
     Raises:
         CompactionError: nothing could be read, or a flag names what is not there.
     """
-    plan = plan_of(asked)
+    check(contestants(asked))  # a wrong flag is told before files are read
     found = survey(asked.paths)
+    files = tuple(dict.fromkeys(each.path for each in found.locations))
+    plan = plan_of(asked, files)
     sessions: list[SessionAudit] = []
     try:
         progress(0, len(found.locations), "")
         for location, session in zip(
-            found.locations, _each_audited(asked, plan, found.locations), strict=True
+            found.locations, _each_audited(asked, plan, found.locations, files), strict=True
         ):
             sessions.append(session)
             progress(len(sessions), len(found.locations), location.name)
@@ -101,8 +104,8 @@ def run_audit(asked: AuditRequest, progress: Progress) -> Audited:
     return Audited(audit, found, is_stopped=len(sessions) < len(found.locations))
 
 
-def plan_of(asked: AuditRequest) -> AuditPlan:
-    """Return what is asked of every boundary.
+def plan_of(asked: AuditRequest, files: tuple[Path, ...]) -> AuditPlan:
+    """Return what is asked of every boundary of some files.
 
     Raises:
         CompactionError: a flag names what is not there.
@@ -114,11 +117,12 @@ def plan_of(asked: AuditRequest) -> AuditPlan:
         model=ModelChoice(asked.model, asked.base_url).make(),
         prices=choose_prices(asked.price, asked.price_file),
         show_text=asked.show_text,
+        placebos=PlaceboChoice(files),
     )
 
 
 def _each_audited(
-    asked: AuditRequest, plan: AuditPlan, locations: Sequence[Location]
+    asked: AuditRequest, plan: AuditPlan, locations: Sequence[Location], files: tuple[Path, ...]
 ) -> Iterator[SessionAudit]:
     """Yield the audit of each session, in order, from as many processes as are worth starting."""
     workers = min(asked.jobs, len(locations) // MIN_SESSIONS_OF_A_WORKER)
@@ -126,7 +130,7 @@ def _each_audited(
         yield from (_audited(each, plan) for each in locations)
         return
     pool = ProcessPoolExecutor(
-        workers, get_context("spawn"), initializer=_start_worker, initargs=(asked,)
+        workers, get_context("spawn"), initializer=_start_worker, initargs=(asked, files)
     )
     try:
         yield from pool.map(_audited_in_worker, locations)
@@ -142,10 +146,10 @@ def _each_audited(
 _plan: AuditPlan | None = None
 
 
-def _start_worker(asked: AuditRequest) -> None:
+def _start_worker(asked: AuditRequest, files: tuple[Path, ...]) -> None:
     global _plan
     live_with_parent()
-    _plan = plan_of(asked)
+    _plan = plan_of(asked, files)
 
 
 def _audited_in_worker(location: Location) -> SessionAudit:

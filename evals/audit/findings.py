@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from evals.audit.values import BoundaryAudit, Survived
+from evals.audit.values import BoundaryAudit, NeedCounts, Survived
 from evals.audit.words import (
     CLASS_WORDS,
     KIND_WORDS,
@@ -23,6 +23,7 @@ def findings_of(each: BoundaryAudit) -> Iterator[str]:
     """Yield the sentences, what matters most first."""
     yield _cost(each)
     yield _needs(each)
+    yield from _infeasible(each)
     yield from _missing(each)
     yield from _other_kinds(each)
     if each.unlogged_tokens:
@@ -32,8 +33,9 @@ def findings_of(each: BoundaryAudit) -> Iterator[str]:
             "there is not called lost."
         )
     yield _honesty(each)
-    is_whole = each.is_readable and not each.unlogged_tokens
-    yield from _also_survived(each.survived, "" if is_whole else ", as far as the log shows")
+    if each.is_readable:
+        how_far = ", as far as the log shows" if each.unlogged_tokens else ""
+        yield from _also_survived(each.survived, how_far)
     if each.gone_before:
         yield (
             f"{counted(each.gone_before, 'reference')} came from before an earlier compaction: "
@@ -65,6 +67,12 @@ def _needs(each: BoundaryAudit) -> str:
         if needs.asked == 1:
             return "Nothing was lost: the 1 reference needed afterwards had been kept."
         return f"Nothing was lost: all {needs.asked:,} references needed afterwards had been kept."
+    if not each.is_readable:
+        return (
+            f"{counted(needs.asked, 'reference')} from before {_were(needs.asked)} needed "
+            f"afterwards; the summary cannot be read, so {needs.unseen:,} of them "
+            f"{'is' if needs.unseen == 1 else 'are'} not judged{_visibly(needs)}."
+        )
     parts = [
         f"{needs.kept:,} kept",
         f"{needs.named:,} only named",
@@ -73,8 +81,29 @@ def _needs(each: BoundaryAudit) -> str:
         *([f"{needs.unseen:,} that cannot be judged"] if needs.unseen else []),
     ]
     return (
-        f"{counted(needs.asked, 'reference')} from before were needed afterwards: {listed(parts)}."
+        f"{counted(needs.asked, 'reference')} from before {_were(needs.asked)} needed afterwards: "
+        f"{listed(parts)}."
     )
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def _visibly(needs: NeedCounts) -> str:
+    if not (needs.kept or needs.named):
+        return ""
+    parts = [f"{needs.kept:,} kept", f"{needs.named:,} only named"]
+    return f"; in messages that were sent on, {listed(parts)}"
+
+
+def _infeasible(each: BoundaryAudit) -> Iterator[str]:
+    if each.fixed_tokens > each.view_tokens:
+        yield (
+            f"Instructions and what came after the boundary are {each.fixed_tokens:,} tokens "
+            f"alone, more than the {each.view_tokens:,} that were sent: nothing can be chosen at "
+            "that size, so there is no most that whole messages could keep."
+        )
 
 
 def _other_kinds(each: BoundaryAudit) -> Iterator[str]:
@@ -94,9 +123,10 @@ def _missing(each: BoundaryAudit) -> Iterator[str]:
     classes = Counter(line.class_name for line in missing)
     what = listed([counted(n, CLASS_WORDS.get(name, name)) for name, n in classes.most_common()])
     within = max(line.after_requests for line in missing)
-    were = "was" if len(missing) == 1 else "were"
-    is_whole = each.is_readable and not each.unlogged_tokens
-    gone = f"{were} gone" if is_whole else "nowhere in what the log shows of the compacted view"
+    were = _were(len(missing))
+    gone = f"{were} gone"
+    if each.unlogged_tokens:
+        gone = "nowhere in what the log shows of the compacted view"
     text = f"{what} {were} needed again within {counted(within, 'request')} and {gone}"
     keeping = each.clearing
     all_of = "it" if len(missing) == 1 else "all of them"
@@ -144,7 +174,7 @@ def _honesty(each: BoundaryAudit) -> str:
     if each.kind == "micro":
         return "No summary was written, so nothing was invented."
     if not each.is_readable:
-        return "The log has no text of the summary: what it says cannot be checked."
+        return "The log has no text of the summary: what it keeps and invents cannot be checked."
     if not found.written_references:
         return "The summary names nothing exact."
     names = f"The summary names {counted(found.written_references, 'reference')}"

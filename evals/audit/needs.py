@@ -37,6 +37,11 @@ class Asked:
     is_read_again: bool
     """Something said after the boundary brought it before it was used."""
 
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Return the messages before the boundary that brought it or name it."""
+        return (*self.need.sources, *self.need.others)
+
 
 def asked_after(needs: NeedSet, n_before: int) -> tuple[Asked, ...]:
     """Return the first use of everything that had been said before a boundary.

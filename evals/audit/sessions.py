@@ -1,64 +1,21 @@
 """What the compactions recorded in a session kept, lost and invented, and what others would have.
 
-Every number is about one boundary: DESIGN section 8, Recorded compactions. What became of needs is
-`evals.audit.needs`, what was read again `evals.audit.reacquisition`, who else was asked
-`evals.audit.contestants`. Nothing here asks a model, unless a strategy is given one.
+Every number is about one boundary: DESIGN section 8, Recorded compactions. Nothing here asks a
+model, unless a strategy is given one.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from dataclasses import replace
+from pathlib import Path
 
-from compaction.errors import CompactionError
-from compaction.llm import ChatModel
-from compaction.strategy import Context, Request
-from evals.audit.boundaries import (
-    RECORDED,
-    Recorded,
-    RecordedBoundary,
-    UnusedBoundary,
-    boundaries_of,
-)
-from evals.audit.contestants import CLEARING, Place, Placed, placed
-from evals.audit.needs import Asked, asked_after, best_possible, judge, statuses, step_at
-from evals.audit.reacquisition_cost import reacquired_after
-from evals.audit.survival import survived_in
-from evals.audit.values import (
-    BoundaryAudit,
-    Clearing,
-    Contestant,
-    NeedCounts,
-    NeedLine,
-    Outcome,
-    SessionAudit,
-    Unused,
-)
+from evals.audit.boundaries import RecordedBoundary, UnusedBoundary, boundaries_of
+from evals.audit.one_boundary import AuditPlan as AuditPlan
+from evals.audit.one_boundary import OneBoundary
+from evals.audit.values import SessionAudit, Unused
 from evals.audit.would_fire import firing_settings, first_fires
-from evals.facts import find_facts
-from evals.fidelity.need_status import REACHED, Status
-from evals.money.price_choice import PriceChoice
-from evals.money.pricing import Pricing, price_transcript
+from evals.money.pricing import price_transcript
 from evals.needs import find_needs
 from evals.prepare import Prepared, prepare
-from evals.scorers import Material
-from evals.settings import Setting
 from evals.transcripts import Transcript
-
-HEADLINE: Final = "need"
-_REACHED: Final[tuple[Status, ...]] = ("visible_source", "restated", "recoverable")
-MIN_UNLOGGED_FRACTION: Final = 0.1
-"""Of the reported input. Less may be the calibration's error. This project's choice."""
-
-
-@dataclass(frozen=True)
-class AuditPlan:
-    """What is asked of every boundary."""
-
-    settings: tuple[Setting, ...]
-    model: ChatModel
-    prices: PriceChoice
-    show_text: bool = False
 
 
 def audit_session(transcript: Transcript, plan: AuditPlan) -> SessionAudit:
@@ -83,11 +40,16 @@ def audit_session(transcript: Transcript, plan: AuditPlan) -> SessionAudit:
     if not found:
         fires = first_fires(prepared, firing_settings(), plan.model)
         return replace(session, first_fires=tuple(fires))
+    usable = [each for each in found if isinstance(each, RecordedBoundary)]
+    if not usable:
+        return session
     earlier = _unresolvable(prepared) if len(found) > 1 else {}
+    placebo = plan.placebos.of(transcript, Path(transcript.source))
     audits = (
-        _Boundary(each, prepared, pricing, plan).audit(earlier.get(each.segment, frozenset()))
-        for each in found
-        if isinstance(each, RecordedBoundary)
+        OneBoundary(each, prepared, pricing, plan, placebo).audit(
+            earlier.get(each.segment, frozenset())
+        )
+        for each in usable
     )
     return replace(session, boundaries=tuple(audits))
 
@@ -104,194 +66,3 @@ def _unresolvable(prepared: Prepared) -> dict[int, frozenset[str]]:
     for need in find_needs(prepared).unresolvable:
         found.setdefault(segment_of[need.request], set()).add(need.value)
     return {segment: frozenset(values) for segment, values in found.items()}
-
-
-class _Judged(NamedTuple):
-    asked: Asked
-    status: Status
-    outcome: Outcome
-
-
-class _Boundary:
-    """One boundary while it is audited."""
-
-    def __init__(
-        self, boundary: RecordedBoundary, prepared: Prepared, pricing: Pricing, plan: AuditPlan
-    ) -> None:
-        self._boundary = boundary
-        self._whole = prepared
-        self._pricing = pricing
-        self._plan = plan
-        self._needs = find_needs(boundary.prepared)
-        self._asked = asked_after(self._needs, boundary.n_before)
-        self._headline = [each for each in self._asked if each.need.kind == HEADLINE]
-        self._material = Material(boundary.prepared, self._needs, find_facts(boundary.prepared))
-        count = boundary.prepared.counter.count
-        self._counted_tokens = sum(count(entry.message) for entry in boundary.sent)
-        self._unlogged = self._unlogged_tokens()
-        first = boundary.prepared.segments[0].requests[0]
-        self._place = Place(
-            prepared=boundary.prepared,
-            history=boundary.history,
-            request=Request(0, first.recorded.time, first.recorded.model),
-            budget_tokens=self._counted_tokens + self._unlogged,
-            n_new=boundary.n_new,
-        )
-
-    def audit(self, used_from_earlier: frozenset[str]) -> BoundaryAudit:
-        boundary, place = self._boundary, self._place
-        recorded = self._recorded()
-        judged = self._judged(recorded)
-        headline = [each for each in judged if each.asked.need.kind == HEADLINE]
-        missing = [each.asked for each in headline if each.outcome in ("read_again", "lost")]
-        first = self._whole.segments[boundary.segment].requests[0]
-        return BoundaryAudit(
-            number=boundary.number,
-            kind=boundary.opened_by.kind,
-            trigger=boundary.opened_by.trigger,
-            before_request=first.index + 1,
-            requests_after=len(boundary.prepared.requests),
-            history_tokens=place.history.total(boundary.prepared.counter),
-            view_tokens=place.budget_tokens,
-            fixed_tokens=place.fixed_tokens,
-            unlogged_tokens=self._unlogged,
-            is_readable=boundary.is_readable,
-            needs=_counts(headline),
-            needs_by_kind=_counts_by_kind(judged),
-            gone_before=len(used_from_earlier - {each.need.value for each in self._asked}),
-            lines=tuple(self._line(each) for each in headline),
-            survived=survived_in(
-                step_at(place, recorded), self._material, show_text=self._plan.show_text
-            ),
-            reacquired=reacquired_after(
-                boundary, self._whole, self._pricing, show_text=self._plan.show_text
-            ),
-            contestants=(
-                replace(self._standing(recorded, missing), tokens=place.budget_tokens),
-                *(self._contestant(each, missing) for each in self._plan.settings),
-            ),
-            best_possible_fraction=(
-                None
-                if place.fixed_tokens > place.budget_tokens
-                else best_possible(self._headline, place)
-            ),
-            clearing=self._clearing(missing),
-            is_text_shown=self._plan.show_text,
-        )
-
-    def _unlogged_tokens(self) -> int:
-        """Return what the provider reported for the first request beyond what the log holds of it.
-
-        In counted tokens, by the calibration of the segment before. An encrypted summary, or files
-        that an agent puts in again without a word in its log. 0 if no usage was recorded, or if it
-        is no more than the calibration may be wrong.
-        """
-        boundary = self._boundary
-        request = self._whole.segments[boundary.segment].requests[0]
-        calibration = self._whole.segments[boundary.segment - 1].calibration
-        if request.recorded.usage is None or not calibration.n_requests:
-            return 0
-        reported = request.recorded.usage.input_tokens
-        held = calibration.size(self._counted_tokens + self._whole.fixed_tokens)
-        error = max(MIN_UNLOGGED_FRACTION, 2 * (calibration.error_fraction or 0.0))
-        if reported - held <= error * reported:
-            return 0
-        return round((reported - held) / calibration.slope)
-
-    def _recorded(self) -> Placed:
-        strategy = Recorded(self._boundary.view)
-        return Placed(
-            setting=Setting(RECORDED),
-            was_set={},
-            view=strategy.view,
-            tokens=self._counted_tokens,
-            compactor=strategy.start(Context(self._place.prepared.counter)),
-            promises=strategy.promises,
-            is_declared=True,
-        )
-
-    def _judged(self, recorded: Placed) -> list[_Judged]:
-        found = judge(self._asked, self._needs, step_at(self._place, recorded), recorded.promises)
-        return [
-            _Judged(each, status, self._outcome(each, status))
-            for each, status in zip(self._asked, found, strict=True)
-        ]
-
-    def _outcome(self, asked: Asked, status: Status) -> Outcome:
-        if status in REACHED:
-            return "kept"
-        if asked.is_read_again:
-            return "read_again"
-        if status == "mentioned":
-            return "named"
-        return "unseen" if self._unlogged or not self._boundary.is_readable else "lost"
-
-    def _line(self, judged: _Judged) -> NeedLine:
-        need = judged.asked.need
-        return NeedLine(
-            name=need.value if self._plan.show_text else need.digest,
-            class_name=need.class_name,
-            after_requests=judged.asked.after_requests,
-            outcome=judged.outcome,
-        )
-
-    def _contestant(self, setting: Setting, missing: Sequence[Asked]) -> Contestant:
-        try:
-            return self._standing(placed(setting, self._place, self._plan.model), missing)
-        except CompactionError as error:
-            return Contestant(setting.label, {}, setting.is_control, error=str(error))
-
-    def _standing(self, found: Placed, missing: Sequence[Asked]) -> Contestant:
-        of_all = Counter(statuses(self._headline, self._needs, self._place, found))
-        of_missing = statuses(missing, self._needs, self._place, found)
-        return Contestant(
-            label=found.setting.label,
-            was_set=found.was_set,
-            is_control=found.setting.is_control,
-            tokens=found.tokens,
-            is_within_budget=found.tokens <= self._place.budget_tokens,
-            asked=len(self._headline),
-            reached=sum(of_all[status] for status in _REACHED),
-            recoverable=of_all["recoverable"],
-            named=of_all["mentioned"],
-            lost=of_all["lost"] + of_all["regenerable"],
-            undeclared=of_all["undeclared"],
-            missing_reached=sum(status in REACHED for status in of_missing),
-            survived=survived_in(
-                step_at(self._place, found), self._material, show_text=self._plan.show_text
-            ),
-        )
-
-    def _clearing(self, missing: Sequence[Asked]) -> Clearing | None:
-        """Return how many results must stay so that every missing need is reached."""
-        positions = self._place.history.result_positions()
-        rank = {at: len(positions) - number for number, at in enumerate(positions)}
-        needed = [min((rank.get(at, 0) for at in each.need.sources), default=0) for each in missing]
-        if not needed:
-            return None
-        keep = max(needed)
-        setting = Setting(CLEARING, {"keep_last_results": str(keep)})
-        found = placed(setting, self._place, self._plan.model)
-        reached = statuses(missing, self._needs, self._place, found)
-        if not all(status in REACHED for status in reached):
-            return None
-        return Clearing(keep, len(positions), found.tokens)
-
-
-def _counts(judged: Iterable[_Judged]) -> NeedCounts:
-    outcomes = Counter(each.outcome for each in judged)
-    return NeedCounts(
-        asked=outcomes.total(),
-        kept=outcomes["kept"],
-        named=outcomes["named"],
-        read_again=outcomes["read_again"],
-        lost=outcomes["lost"],
-        unseen=outcomes["unseen"],
-    )
-
-
-def _counts_by_kind(judged: Sequence[_Judged]) -> dict[str, NeedCounts]:
-    kinds = sorted({each.asked.need.kind for each in judged} - {HEADLINE})
-    return {
-        kind: _counts(each for each in judged if each.asked.need.kind == kind) for kind in kinds
-    }

@@ -34,7 +34,7 @@ def contestants(each: BoundaryAudit) -> Grid:
             1,
             (
                 "instructions and what is new, alone",
-                f"{each.fixed_tokens:,} (over)",
+                f"{each.fixed_tokens:,}{_part(each.fixed_tokens, each)}",
                 *["–"] * (len(CONTESTANT_HEADS) - 2),
             ),
         )
@@ -55,24 +55,38 @@ def contestants(each: BoundaryAudit) -> Grid:
 def _row(one: Contestant, each: BoundaryAudit) -> tuple[str, ...]:
     if one.error is not None or one.survived is None:
         return (one.label, "failed", *[""] * (len(CONTESTANT_HEADS) - 2))
-    part = f" ({one.tokens / each.view_tokens:.0%})" if each.view_tokens else ""
-    over = part if one.is_within_budget else " (over)"
     also = one.survived
     is_recorded = one is each.contestants[0]
-    hidden = ", as far as it can be read" if is_recorded and not each.is_readable else ""
+    if is_recorded and not each.is_readable:
+        return _not_readable(one)
     return (
-        f"{one.label}{hidden}",
-        f"{one.tokens:,}{'' if is_recorded else over}",
+        one.label,
+        f"{one.tokens:,}{'' if is_recorded else _part(one.tokens, each)}",
         f"{one.reached:,} of {one.asked:,}",
         f"{one.recoverable:,}",
         f"{one.named:,}",
         _lost(one, each),
-        f"{one.missing_reached:,} of {len(each.missing):,}",
+        _share(one.missing_reached, len(each.missing)),
         _share(also.constraints_kept, also.constraints),
         _share(also.tasks_kept, also.tasks),
         f"{also.files_lost:,} of {also.files:,}",
         f"{also.unsupported:,}" if also.written_references else "–",
     )
+
+
+def _not_readable(one: Contestant) -> tuple[str, ...]:
+    """Return the row of a recorded compaction whose summary nobody can read: it is not judged."""
+    reached = f"at least {one.reached:,} of {one.asked:,}" if one.reached else "not readable"
+    row = (f"{one.label}, summary not readable", f"{one.tokens:,}", reached)
+    return (*row, *["–"] * (len(CONTESTANT_HEADS) - len(row)))
+
+
+def _part(tokens: int, each: BoundaryAudit) -> str:
+    """Return the part of the size that is used; what is over it never reads as 100 %."""
+    if not each.view_tokens:
+        return ""
+    percent = 100 * tokens / each.view_tokens
+    return f" ({max(101, round(percent)):,}%)" if percent > 100 else f" ({percent:.0f}%)"
 
 
 def _lost(one: Contestant, each: BoundaryAudit) -> str:

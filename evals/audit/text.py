@@ -4,11 +4,11 @@ Every sentence is made of numbers of `evals.audit.values`; nothing is stated tha
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from evals.audit.checks import checks_of
+from evals.audit.checks import NOT_MET, checks_of
 from evals.audit.findings import NEARLY_ALL_FRACTION, findings_of
 from evals.audit.tables import Grid, contestants, fires
 from evals.audit.values import Audit, BoundaryAudit, Contestant, SessionAudit
@@ -43,20 +43,26 @@ def sections_of(audit: Audit) -> list[Section]:
     """Return everything that is said, what matters most first."""
     compacted = [each for each in audit.sessions if each.is_compacted]
     compacted.sort(key=_weight, reverse=True)
-    others = [each for each in audit.sessions if not (each.is_compacted or each.error)]
-    sections = [Section("Audit of recorded compactions", 1, tuple(_overall(audit)))]
+    plain = [each for each in audit.sessions if not (each.is_compacted or each.error)]
+    elsewhere = _compacted(audit)
+    others = [each for each in plain if each.identity not in elsewhere]
+    boundaries = [boundary for each in compacted for boundary in each.boundaries]
+    checks = tuple(checks_of(boundaries)) if boundaries else ()
+    overall = (*_overall(audit), *_unmet(checks))
+    sections = [Section("Audit of recorded compactions", 1, overall)]
     for session in compacted:
-        sections.append(Section(_session_title(session), 2, tuple(_unused(session))))
+        beside = [each for each in plain if each.identity == session.identity]
+        said = (*_unused(session), *_beside(session, compacted, beside))
+        sections.append(Section(_session_title(session), 2, said))
         sections += [
             Section(_boundary_title(each), 3, tuple(findings_of(each)), contestants(each))
             for each in session.boundaries
         ]
     if others:
-        findings = (_what_fires(others, _compacted(audit)),)
-        sections.append(Section("Logs without a compaction", 2, findings, fires(others)))
-    boundaries = [boundary for each in compacted for boundary in each.boundaries]
-    if boundaries:
-        sections.append(Section("Checks of this audit", 2, tuple(checks_of(boundaries))))
+        findings = (_what_fires(others),)
+        sections.append(Section("Sessions without a compaction", 2, findings, fires(others)))
+    if checks:
+        sections.append(Section("Checks of this audit", 2, checks))
     prices = ", ".join(sorted({each.priced_model for each in compacted})) or "nothing"
     notes = [note.format(prices=prices) for note in CAVEATS]
     notes += [] if audit.show_text else ["Names of what was lost are shown with --show-text."]
@@ -70,10 +76,12 @@ def _overall(audit: Audit) -> Iterator[str]:
     all_of = {session.identity for session in audit.sessions}
     n_files = len({session.source for session in audit.sessions})
     in_files = f" in {counted(n_files, 'file')}" if n_files > len(all_of) else ""
+    hidden = sum(not each.is_readable for each in found)
     yield (
         f"{counted(len(all_of), 'session')}{in_files}, {len(_compacted(audit)):,} of them "
         "compacted; "
-        f"{counted(len(found), 'compaction')} that can be judged"
+        f"{counted(len(found) - hidden, 'compaction')} that can be judged"
+        f"{f', {hidden:,} whose summary cannot be read' if hidden else ''}"
         f"{f', {unused:,} about which nothing can be asked' if unused else ''}."
     )
     for text in audit.refused:
@@ -84,8 +92,11 @@ def _overall(audit: Audit) -> Iterator[str]:
     if not found:
         return
     yield _total_cost(found)
-    yield _total_needs(found)
-    best = _best_overall(found)
+    readable = [each for each in found if each.is_readable]
+    if readable:
+        yield _total_needs(readable)
+    yield from _unreadable([each for each in found if not each.is_readable])
+    best = _best_overall(readable)
     if best:
         yield best
     fewest = [
@@ -98,6 +109,15 @@ def _overall(audit: Audit) -> Iterator[str]:
         yield (
             f"Keeping the last {keep:,} tool results would have kept everything that was missing "
             f"at {counted(len(fewest), 'boundary', 'boundaries')}."
+        )
+
+
+def _unmet(checks: Sequence[str]) -> Iterator[str]:
+    unmet = sum(line.startswith(NOT_MET) for line in checks)
+    if unmet:
+        yield (
+            f"{counted(unmet, 'check')} of this audit {'is' if unmet == 1 else 'are'} not met: do "
+            "not trust these numbers before you know why (Checks of this audit, below)."
         )
 
 
@@ -137,18 +157,20 @@ def _total_needs(found: Sequence[BoundaryAudit]) -> str:
     return (
         f"Of {counted(asked, 'reference')} needed afterwards the recorded compactions kept "
         f"{kept:,}, named {named:,}, left {read:,} to be read again and lost {lost:,}"
-        f"{f'; {unseen:,} cannot be judged' if unseen else ''}.{_unreadable(found)}"
+        f"{f'; {unseen:,} cannot be judged' if unseen else ''}."
     )
 
 
-def _unreadable(found: Sequence[BoundaryAudit]) -> str:
-    n = sum(not each.is_readable for each in found)
-    if not n:
-        return ""
-    verb = "has" if n == 1 else "have"
-    return (
-        f" {counted(n, 'compaction')} {verb} a summary that the log does not show; it may have "
-        "kept more."
+def _unreadable(found: Sequence[BoundaryAudit]) -> Iterator[str]:
+    if not found:
+        return
+    asked = sum(each.needs.asked for each in found)
+    judged = sum(each.needs.kept + each.needs.named for each in found)
+    visibly = f", {judged:,} kept or named in messages that were sent on" if judged else ""
+    yield (
+        f"{counted(len(found), 'compaction')} with a summary that cannot be read (encrypted, or "
+        f"empty): of {counted(asked, 'reference')} needed after "
+        f"{'it' if len(found) == 1 else 'them'}{visibly}, {asked - judged:,} not judged."
     )
 
 
@@ -225,13 +247,22 @@ def _unused(session: SessionAudit) -> Iterator[str]:
         yield f"A compaction{size} cannot be judged: {each.reason}."
 
 
-def _what_fires(sessions: Sequence[SessionAudit], compacted: Collection[str]) -> str:
-    beside = sum(each.identity in compacted for each in sessions)
-    also = f" ({beside:,} of a session that another file shows compacted)" if beside else ""
+def _beside(
+    session: SessionAudit, compacted: Sequence[SessionAudit], plain: Sequence[SessionAudit]
+) -> Iterator[str]:
+    """Name, once, the files of a session that hold none of its compactions."""
+    first = next(each for each in compacted if each.identity == session.identity)
+    if session is first:
+        for each in plain:
+            size = counted(each.requests, "request")
+            yield f"Another file of this session holds no compaction: {each.source} ({size})."
+
+
+def _what_fires(sessions: Sequence[SessionAudit]) -> str:
     return (
-        f"{counted(len(sessions), 'log')}{also} in which nothing was compacted. Below: before "
-        "which request, at how many input tokens, a strategy would first have done something, and "
-        "what: as it is, and with half of the session's largest input as its threshold (half). "
+        f"{counted(len(sessions), 'log')} in which nothing was compacted. Below: before which "
+        "request, at how many input tokens, a strategy would first have done something, and what: "
+        "as it is, and with half of the session's largest input as its threshold (half). "
         "my_pi_agent and three_layer clear, snip and offload before their threshold, and decide by "
         "characters; my_pi_agent summarizes from 80 % of it."
     )

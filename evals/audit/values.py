@@ -14,9 +14,9 @@ from evals.audit.would_fire import FirstFire
 
 Outcome = Literal["kept", "named", "read_again", "lost", "unseen"]
 """Of a need under the recorded compaction. Kept: in what was sent after it, with its line or
-restated. Named: only mentioned there. Read again: neither kept nor named with a line, but brought
-once more before it was used. Lost: used although nothing that was sent held it. Unseen: the same,
-but more was sent than the log holds (an encrypted summary, files put in again), which may have."""
+restated. Named: only mentioned there. Read again: neither, but brought once more before it was
+used. Lost: neither, and used although nothing that was sent held it. Unseen: nobody can say: the
+summary cannot be read, or more was sent than the log holds, and it was not read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class NeedLine:
 
 @dataclass(frozen=True, slots=True)
 class NeedCounts:
-    """Needs of one kind by outcome; `kept` and `named` are good, `lost` is not."""
+    """Needs of one kind by outcome, which add up; what is not kept, named or unseen was gone."""
 
     asked: int = 0
     kept: int = 0
@@ -103,8 +103,25 @@ class Contestant:
     """Not visible, and the strategy does not say whether it can be read back."""
     missing_reached: int = 0
     """Of the needs that the recorded compaction had neither kept nor named."""
+    held: int = 0
+    """Needs that a message sent unchanged had brought or names, by its place alone."""
+    is_selection: bool = False
+    """Whether all that is sent are messages of the history, unchanged."""
+    is_repeatable: bool | None = None
+    """Whether it sent and reached the same when asked once more; None: not asked again."""
     survived: Survived | None = None
     error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """Different references of the needs, and how many an unrelated text of equal size holds."""
+
+    source: str
+    """Where that text is from."""
+    asked: Mapping[str, int]
+    """By class."""
+    found: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +167,13 @@ class BoundaryAudit:
     best_possible_fraction: float | None
     """Share of the needs that whole messages of this size can reach: an upper bound."""
     clearing: Clearing | None
+    chance: Chance | None = None
     is_text_shown: bool = False
     """Whether names are references themselves and not digests."""
 
     @property
     def missing(self) -> tuple[NeedLine, ...]:
-        """Return the needs that were neither kept nor named."""
+        """Return the needs that were gone: neither kept nor named, as far as can be judged."""
         return tuple(line for line in self.lines if line.outcome in ("read_again", "lost"))
 
 

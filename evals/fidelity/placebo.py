@@ -20,6 +20,11 @@ from evals.transcripts import Transcript
 
 PLACEBO_CHARS: Final = 2_000_000
 """As much as the longest usual transcript; of a longer one only so much is compared."""
+MAX_CHANCE_FRACTION: Final = 0.02
+"""Of different references found in unrelated text. More make reach too high. reference/methods.md
+4.3."""
+FEW_BY_CHANCE: Final = 2
+"""Of a class with few references a single one is more than its percentage."""
 MAX_FILES_READ: Final = 3
 """Of other conversations, for one transcript: reading must not take longer than scoring."""
 
