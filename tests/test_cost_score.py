@@ -344,6 +344,23 @@ def test_prices_without_a_cache_charge_every_token():
     assert found["cache_hit_fraction"] == 0
 
 
+def test_where_nothing_is_cached_a_compaction_is_repaid_at_the_full_price():
+    """The price file has a read price, and a caching rule by which nothing is ever read."""
+    uncached = replace(CACHED, caching=rule_named("none"))
+    model = ScriptedChat([ModelReply("All done.", usage=Usage(900, 40))])
+
+    found = scored(summarising(), vector=uncached, model=model).columns
+
+    removed = found["removed_tokens"]
+    assert found["own_calls_usd"] == pytest.approx(0.011)
+    assert found["break_even_requests"] == pytest.approx(0.011 * PER / (removed * 10))
+    sizes = [request.tokens for request in prepared(*TALK).requests]
+    growth = (sizes[-1] - sizes[0]) / (len(sizes) - 1)
+    after = sizes[-1] - removed
+    trigger = after - growth + (growth**2 + 2 * growth * 0.011 * PER / 10) ** 0.5
+    assert found["best_trigger_tokens"] == pytest.approx(trigger)
+
+
 def test_every_column_of_a_row_about_money_is_given():
     columns = scored(Rule(without_the_log)).columns
     names = [item.name for item in fields(Row)]

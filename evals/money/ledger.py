@@ -114,7 +114,7 @@ class Ledger:
     def best_trigger_tokens(self) -> float | None:
         """Return the size at which summaries of this kind cost least; None without any."""
         summaries = [each for each in self.compactions if each.calls_usd > 0]
-        read_usd = self._prices.rates.read
+        read_usd = self._prices.again_usd(self._prices.rates)
         if not summaries or not self._growths or read_usd <= 0:
             return None
         return optimal_trigger_tokens(
@@ -135,8 +135,9 @@ class Ledger:
         calls_usd: float,
     ) -> Compaction:
         rates = self._prices.rates_of(step.tokens)
+        read_usd = self._prices.again_usd(rates)
         write_usd = rates.write if self._prices.caching.bills_writes else rates.input
-        once_usd = max(0.0, net_rewritten * (write_usd - rates.read) / PER + calls_usd)
+        once_usd = max(0.0, net_rewritten * (write_usd - read_usd) / PER + calls_usd)
         return Compaction(
             request=step.request.index,
             segment=step.request.segment,
@@ -149,7 +150,7 @@ class Ledger:
             break_even_requests=break_even_requests(
                 removed,
                 net_rewritten,
-                read_usd=rates.read,
+                read_usd=read_usd,
                 write_usd=write_usd,
                 calls_usd=calls_usd,
             ),

@@ -52,6 +52,10 @@ class PriceVector:
                 rates = tier.rates
         return rates
 
+    def again_usd(self, rates: Rates) -> float:
+        """Return the price of a token that was sent before: anew where nothing is cached."""
+        return rates.input if self.caching.reads == "nothing" else rates.read
+
     def to_json(self) -> Json:
         """Return the form that a run holds and a price file may have."""
         return {

@@ -49,8 +49,7 @@ class Refetching:
             self._fetched.clear()
             self._carried_tokens, self._segment = 0.0, step.request.segment
         rates = self._prices.rates_of(step.tokens + self._carried_tokens)
-        read_usd = rates.input if self._prices.caching.reads == "nothing" else rates.read
-        self.carried_usd += self._carried_tokens * read_usd / PER
+        self.carried_usd += self._carried_tokens * self._prices.again_usd(rates) / PER
         for source in sorted(_wanted(judged) - self._fetched):
             self._fetch(source, step)
 
