@@ -104,8 +104,8 @@ METRICS: Final = (
         "share of needs",
         "neither",
         "What keeping only the newest messages reaches at exactly the saving of the setting, on "
-        "each transcript, read between the 16 sizes that were run; a mean over the transcripts "
-        "whose measured sizes go up to that saving.",
+        "each transcript, read between the 16 sizes that were run, and from nothing saved and all "
+        "reached on; a mean over the transcripts whose measured sizes go up to that saving.",
     ),
     Metric(
         "reach_difference",

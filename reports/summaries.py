@@ -27,8 +27,9 @@ HEADS: Final = (
 )
 NOTE: Final = (
     "Each number: the model's / the extractive summariser's of the same strategy, over the n "
-    "transcripts on which both engaged. Failed: transcripts on which the model's summary came to "
-    "nothing; they are in no number. Few transcripts, one model: no claim about others."
+    "transcripts on which both engaged; seconds are the model's, summed. Failed: transcripts on "
+    "which a summary of the model's came to nothing; they are in the numbers only where the "
+    "setting engaged all the same. Few transcripts, one model: no claim about others."
 )
 _WRITER: Final = frozenset({"by", "prompt", "replicate"})
 """Parameters that say who writes a summary, and not of what."""

@@ -55,4 +55,5 @@ def test_what_counts_over_long_gaps_alone_says_so():
     names = ("reach", "lost", "undeclared", "mentioned", "stale_visible", "needs", "cliff_round")
 
     assert [name for name in names if "gaps" not in DEFINITIONS[name]] == []
+    assert "all reached" in DEFINITIONS["matched_reach"]
     assert "Over all gaps" in DEFINITIONS["quote_kept_fraction"]

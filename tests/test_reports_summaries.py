@@ -42,6 +42,15 @@ def test_both_are_over_the_transcripts_on_which_both_engaged(tmp_path):
     )
 
 
+def test_a_failed_summary_beside_one_that_was_used_is_in_the_numbers_as_the_note_says(tmp_path):
+    written = row("c", rows()[-1].label, saving=0.5, reach=0.9, compactions_failed=1, **WRITTEN)
+
+    found = summaries(load(write_run(tmp_path / "run", [*rows()[:-1], written])))
+
+    assert found.rows[0][2:4] == ("3, 1", "43.3 / 26.7")
+    assert "in the numbers only where the setting engaged" in NOTE
+
+
 def test_another_place_is_no_twin_and_other_runs_have_no_table(tmp_path):
     elsewhere = {**COPIED, "parameters": {"by": "extractive", "at_tokens": "50%"}}
     copied = row("a", "summary_once(by=extractive)", saving=0.4, reach=0.5, **elsewhere)
