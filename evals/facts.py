@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from compaction.history import Entry
 from compaction.messages import Message
@@ -22,6 +22,8 @@ from evals.prepare import Prepared, PreparedSegment
 from evals.replay import Step
 
 FactVerdict = Literal["kept", "recoverable", "contradicted", "stale", "lost"]
+KEPT: Final[tuple[FactVerdict, ...]] = ("kept", "recoverable")
+"""What the headline counts, of the facts whose source was removed."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,44 @@ class FactSet:
 
     def at(self, request: int) -> list[Fact]:
         return self._by_request.get(request, [])
+
+    def open_at(self, step: Step) -> list[Fact]:
+        """Return the facts of a segment that were stated and are still to be judged, and that the
+        uncompacted input of the step keeps.
+        """
+        segment, request, n = step.request.segment, step.request.index, len(step.history)
+        facts = [
+            fact
+            for fact in self.facts
+            if fact.segment == segment and fact.stated_at < n and request <= fact.judged_at
+        ]
+        said = self.said_in(step.history.messages()) if facts else []
+        return [fact for fact in facts if verdict_on(fact, said) == "kept"]
+
+    def verdict_in(
+        self, fact: Fact, step: Step, said: Sequence[dict[str, Sighting]]
+    ) -> FactVerdict:
+        """Say what the view of a step, whose messages state `said`, keeps of a fact."""
+        verdict = verdict_on(fact, said)
+        if verdict == "kept":
+            return "kept"
+        if self._is_recoverable(fact, step):
+            return "recoverable"
+        replaced = fact.replaces
+        if replaced is not None and verdict_on(replaced, said) == "kept":
+            return "stale"
+        return verdict
+
+    def _is_recoverable(self, fact: Fact, step: Step) -> bool:
+        entry = _entry_of(fact.stated_at, step.view.entries)
+        handle = entry.origin.handle if entry is not None else None
+        text = step.compactor.recover(handle) if handle is not None else None
+        if text is None:
+            return False
+        original = step.history[fact.stated_at]
+        if text == original.text:
+            return verdict_on(fact, self.said_in([original])) == "kept"
+        return self.index.sightings(text).get(fact.id) == "kept"
 
     def said_in(self, messages: Iterable[Message]) -> list[dict[str, Sighting]]:
         """Return what each message states of the facts, in order; silent messages are left out."""
@@ -120,7 +160,7 @@ class FactScorer:
         said = self._facts.said_in(step.view.messages) if due else []
         for fact in due:
             is_removed = tracker.fate_of(fact.stated_at) != "whole"
-            self._judged.append(_Judged(fact, self._verdict(fact, step, said), is_removed))
+            self._judged.append(_Judged(fact, self._facts.verdict_in(fact, step, said), is_removed))
 
     def summary(self) -> FactSummary:
         count = Counter(item.verdict for item in self._judged)
@@ -130,7 +170,7 @@ class FactScorer:
             facts=len(self._judged),
             facts_unverifiable=len(self._facts.unverifiable),
             facts_removed=len(removed),
-            facts_kept_fraction=_share(removed, ("kept", "recoverable")),
+            facts_kept_fraction=_share(removed, KEPT),
             facts_tail_kept_fraction=_share(tail, ("kept",)),
             facts_kept=count["kept"],
             facts_recoverable=count["recoverable"],
@@ -154,28 +194,6 @@ class FactScorer:
             ],
             "unverifiable": [list(item) for item in self._facts.unverifiable],
         }
-
-    def _verdict(self, fact: Fact, step: Step, said: list[dict[str, Sighting]]) -> FactVerdict:
-        verdict = verdict_on(fact, said)
-        if verdict == "kept":
-            return "kept"
-        if self._is_recoverable(fact, step):
-            return "recoverable"
-        replaced = fact.replaces
-        if replaced is not None and verdict_on(replaced, said) == "kept":
-            return "stale"
-        return verdict
-
-    def _is_recoverable(self, fact: Fact, step: Step) -> bool:
-        entry = _entry_of(fact.stated_at, step.view.entries)
-        handle = entry.origin.handle if entry is not None else None
-        text = step.compactor.recover(handle) if handle is not None else None
-        if text is None:
-            return False
-        original = step.history[fact.stated_at]
-        if text == original.text:
-            return verdict_on(fact, self._facts.said_in([original])) == "kept"
-        return self._facts.index.sightings(text).get(fact.id) == "kept"
 
 
 _Said = list[tuple[int, dict[str, Sighting]]]

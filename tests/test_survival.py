@@ -222,3 +222,46 @@ def test_a_file_is_looked_for_in_what_is_left_of_a_message(left, lost):
     talk = (user("Look at src/ledger.py, please."), *TALK[1:])
 
     assert scored(prepared(*talk), cut_to(0, left)).columns["files_lost_fraction"] == lost
+
+
+PORT = "The staging server listens on port 8080."
+FACT = {"id": "port", "kind": "value", "values": [["8080"]], "stated_at": 2, "evidence": PORT}
+ASKING = (
+    user("Go."),
+    says("", ("c1", "read", {"n": 1})),
+    result("c1", PORT),
+    *steps(4),
+    says("Done."),
+)
+"""Requests 0 to 5; the fact is stated in message 2, and a first view without it is request 2."""
+
+
+def facts_after(text, *facts, talk=ASKING, position=5):
+    rounds = scored(prepared(*talk, facts=facts), compacted_at(position, text)).sidecar["rounds"]
+    return [(found["is_end"], found["facts"], found["facts_kept"]) for found in rounds]
+
+
+@pytest.mark.parametrize(("text", "kept"), [(f"Note: {PORT}", 1), ("Port 8081.", 0), ("x", 0)])
+def test_facts_are_judged_after_each_compaction_too(text, kept):
+    assert facts_after(text, FACT) == [(False, 1, kept), (True, 1, kept)]
+
+
+def test_a_fact_is_asked_for_from_its_statement_until_it_is_needed():
+    """The view at request 2 is the first compacted one; the message stands whole before."""
+    needed_early = {**FACT, "needed_at": 2}
+    late = (*ASKING[:-1], user("Mind that the port is 8080 for the staging server."), says("Done."))
+    unstated = {**FACT, "stated_at": 11, "evidence": late[11].text}
+
+    assert facts_after("x", needed_early) == [(False, 1, 0), (True, 0, 0)]
+    assert facts_after("x", unstated, talk=late) == [(False, 0, 0), (True, 0, 0)]
+
+
+def test_a_fact_that_the_conversation_itself_lacks_for_a_while_is_not_asked_for_then():
+    """It is taken back before the compaction, and stated again behind it."""
+    back = user("The staging server no longer listens on port 8080.")
+    again = user(f"It is as before. {PORT}")
+    talk = (*ASKING[:3], says("Thanks."), back, *ASKING[3:-1], again, says("Done."))
+
+    found = facts_after("x", FACT, talk=talk, position=7)
+
+    assert found == [(False, 0, 0), (True, 1, 1)]

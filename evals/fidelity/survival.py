@@ -1,8 +1,8 @@
-"""What outlives compaction after compaction: instructions, open tasks, file states, needs.
+"""What outlives compaction after compaction: instructions, tasks, facts, file states, needs.
 
 Looked at after the first compactions and ever more rarely after that (1, 2, 3, 4, 6, 8, 12, ...),
 and at the last request of each segment. A compaction is a request at which the strategy applied a
-change. Source: reference/methods.md section 5, F5 to F8.
+change. Sources: reference/methods.md section 5, F5 to F8; of the facts, DESIGN section 8.
 """
 
 from collections import Counter, defaultdict
@@ -17,6 +17,7 @@ from compaction.messages import digest_of
 from evals.extraction.message_text import held_text
 from evals.extraction.references import occurs_in
 from evals.extraction.statements import Statement, Statements, is_kept_in, is_ticked_in
+from evals.facts import KEPT, FactSet
 from evals.fidelity.artifacts import states_of, survival_of
 from evals.fidelity.fates import FateTracker
 from evals.fidelity.need_status import REACHED, NeedScorer
@@ -45,6 +46,10 @@ class Round:
     obligations_kept: int
     obligations_ticked: tuple[str, ...]
     """Open, but listed as done by a text of the strategy; the digest of each."""
+    facts: int
+    """Annotated, stated so far and still to be judged, and not standing whole where stated."""
+    facts_kept: int
+    """Kept or recoverable."""
     files: int
     files_stale: int
     files_lost: int
@@ -63,6 +68,7 @@ class SurvivalScorer:
             needs: Of the same cell; knows what was reached when all steps were seen.
         """
         self._statements = cell.material.statements
+        self._facts = cell.material.facts
         self._last = {
             segment.requests[-1].index
             for segment in cell.material.prepared.segments
@@ -84,6 +90,7 @@ class SurvivalScorer:
                 step,
                 fates,
                 self._statements[segment],
+                self._facts,
                 self._count[segment],
                 is_end=is_end,
                 is_compaction=is_compaction,
@@ -174,6 +181,7 @@ def _round(
     step: Step,
     fates: FateTracker,
     statements: Statements,
+    facts: FactSet,
     number: int,
     *,
     is_end: bool,
@@ -192,6 +200,8 @@ def _round(
     states = statements.states_before(n)
     seen = states_of(step.view.messages, statements.failed)
     named = _files_named(statements, fates, changed, n)
+    asked = [fact for fact in facts.open_at(step) if fates.fate_of(fact.stated_at) != "whole"]
+    said = facts.said_in(step.view.messages) if asked else []
     files = Counter(survival_of(states, seen, written, named).values())
     return Round(
         number=number,
@@ -207,6 +217,8 @@ def _round(
             for item in items
             if any(is_ticked_in(item, text) for text in written)
         ),
+        facts=len(asked),
+        facts_kept=sum(facts.verdict_in(fact, step, said) in KEPT for fact in asked),
         files=len(states),
         files_stale=files["stale"],
         files_lost=files["lost"],
