@@ -204,3 +204,19 @@ def test_six_real_sessions_take_less_than_twelve_seconds(command):
 
     assert code == 0
     assert time.process_time() - started < 12
+
+
+@pytest.mark.parametrize(("columns", "widest"), [("60", 60), ("100", 100), (None, 10_000)])
+def test_a_pipe_has_whole_names_and_a_terminal_its_width(
+    command, tmp_path, monkeypatch, columns, widest
+):
+    folder = tmp_path / ("deep" * 30)
+    folder.mkdir()
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns:
+        monkeypatch.setenv("COLUMNS", columns)
+
+    _, text, _ = command(claude_code(folder))
+
+    assert max(map(len, text.splitlines())) <= widest
+    assert (str(folder) in text) == (columns is None)

@@ -28,7 +28,8 @@ FINDINGS = [
     "0 read again).",
     "The summary names 3 references; 1 stands nowhere before it.",
     "Of 1 standing instruction no longer there, 0 are repeated.",
-    "Of 1 file read or changed before, 1 no longer named, 0 without the last state.",
+    "Of 1 file or folder read, searched or changed before, 1 no longer named, 0 without the last "
+    "state.",
 ]
 NAMED = [
     "Missing, and how many requests later: /srv/data/ledger.db (+2), config/retry.yaml (+5)",
@@ -220,15 +221,26 @@ def test_a_failed_session_is_named():
     assert "Not read: b.json: damaged" in text
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 200])
+@pytest.mark.parametrize("width", [30, 60, 80, 100, 200])
 def test_tables_and_sentences_fit_a_terminal(width):
     plain = Transcript("plain", (segment(compacted().segments[0].messages),), source="p.json")
+    deep = replace(compacted(), source=f"/{'folder/' * 40}story.json")
 
-    text = as_text(sections_of(audit_of(compacted(), plain)), width=width)
+    text = as_text(sections_of(audit_of(deep, plain)), width=width)
 
     assert max(map(len, text.splitlines())) <= width
+    text = " ".join(text.split())
     for figure in ("107", "2.0 of 4", "by handle", "largest input", "never"):
         assert figure in text
+
+
+def test_in_a_pipe_a_long_name_stays_whole():
+    path = f"/{'folder/' * 40}story.json"
+
+    lines = as_text(sections_of(audit_of(replace(compacted(), source=path)))).splitlines()
+
+    assert any(path in line for line in lines)
+    assert all(len(line) <= 100 for line in lines if path not in line)
 
 
 def test_files_of_one_session_are_one_session():

@@ -101,8 +101,8 @@ def _infeasible(each: BoundaryAudit) -> Iterator[str]:
     if each.fixed_tokens > each.view_tokens:
         yield (
             f"Instructions and what came after the boundary are {each.fixed_tokens:,} tokens "
-            f"alone, more than the {each.view_tokens:,} that were sent: nothing can be chosen at "
-            "that size, so there is no most that whole messages could keep."
+            f"alone, more than the {each.view_tokens:,} that were sent: nothing that keeps "
+            "these can be as small, so there is no bound."
         )
 
 
@@ -197,9 +197,10 @@ def _also_survived(found: Survived, how_far: str) -> Iterator[str]:
         kept = f"{found.tasks_kept:,} repeated"
         yield f"Of {counted(found.tasks, 'open task')}, {kept}{ticked}{how_far}."
     if found.files_stale or found.files_lost:
+        files = counted(found.files, "file or folder", "files and folders")
         yield (
-            f"Of {counted(found.files, 'file')} read or changed before, {found.files_lost:,} no "
-            f"longer named, {found.files_stale:,} without the last state{how_far}."
+            f"Of {files} read, searched or changed before, {found.files_lost:,} no longer named, "
+            f"{found.files_stale:,} without the last state{how_far}."
         )
 
 

@@ -19,7 +19,8 @@ CAVEATS: Final = (
     "brought before it. Reached: with its line, restated, or in the store behind a handle. Named: "
     "only mentioned. Gone: none of these. Tables ask the view right after the boundary, so what is "
     "gone there is lost only if it was used before it was read again; read again in time it is a "
-    "cost. Of missing: of what was gone after the recorded compaction.",
+    "cost. Unseen: gone from the log, but more was sent than the log holds, so nobody can say. Of "
+    "missing: of what was gone after the recorded compaction.",
     "Other strategies get the same history and the tokens of what was really sent; what the agent "
     "did is held fixed. In brackets: the part of these tokens that a strategy used; it is set to "
     "use as many as fit, and what it leaves its own rules leave. Summaries are extractive unless "

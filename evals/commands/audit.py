@@ -1,5 +1,6 @@
 """`audit`: what the compactions recorded in sessions lost, and what others would have kept."""
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -106,11 +107,10 @@ def audit(
     raise typer.Exit(EXIT_FAILED if audited.has_failed else 0)
 
 
-def _width() -> int:
-    """Return the columns of the terminal; of a pipe, what sentences take."""
-    from evals.audit.rendering import WIDTH
-
-    return shutil.get_terminal_size((WIDTH, 24)).columns
+def _width() -> int | None:
+    """Return the columns of the terminal, or None for a pipe of which nobody says any."""
+    is_told = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    return shutil.get_terminal_size().columns if is_told else None
 
 
 def _write(audited: "Audited", folder: Path) -> None:
