@@ -129,8 +129,9 @@ METRICS: Final = (
         "Lost",
         "needs",
         "lower",
-        "Needs over long gaps, of all transcripts together, that are neither visible nor "
-        "recoverable, nor could be had by repeating a read-only call that is still visible.",
+        "Needs over long gaps, of all transcripts together, that are neither visible, be it as a "
+        "bare word, nor recoverable, nor could be had by repeating a read-only call that is still "
+        "visible.",
     ),
     Metric(
         "undeclared",

@@ -18,7 +18,8 @@ class Row:
     """One cell: one transcript under one setting. None means: not measured or not defined.
 
     Every `*_tokens` is by the measuring counter, calibrated to the recorded usage where there is
-    any; counts are plain numbers; every `*_fraction` and `reach` lies between 0 and 1.
+    any; counts are plain numbers; `reach` and every `*_fraction` lie between 0 and 1, but savings
+    are below 0 where nothing was saved, and errors have no upper limit.
     """
 
     # What was run.
@@ -108,6 +109,8 @@ class Row:
     break_even_requests: float | None = None
     """Median over compactions; None without any, or if that one is never repaid."""
     repaid_fraction: float | None = None
+    retriggered_fraction: float | None = None
+    """Of compactions, those that the next request compacts again."""
     absorbed_requests: float | None = None
     """Per 1,000 removed tokens."""
     best_trigger_tokens: float | None = None

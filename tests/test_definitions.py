@@ -14,6 +14,8 @@ from evals.probing.next_action import ACTION_TEMPERATURE, MAX_SAMPLES
 from evals.results import ENGAGED_FRACTION
 from evals.settings import TRUNCATE_POINTS
 from evals.stats import MIN_CLUSTERS
+from tests.needs_cases import prepared, result, says, steps, user
+from tests.rule_cases import scored, summarised
 
 DEFINITIONS = {metric.name: metric.definition for metric in METRICS}
 NUMBERS = {2: "two", 3: "three", 4: "four"}
@@ -57,3 +59,19 @@ def test_what_counts_over_long_gaps_alone_says_so():
     assert [name for name in names if "gaps" not in DEFINITIONS[name]] == []
     assert "all reached" in DEFINITIONS["matched_reach"]
     assert "Over all gaps" in DEFINITIONS["quote_kept_fraction"]
+
+
+def test_a_need_that_is_visible_as_a_bare_word_is_mentioned_and_not_lost():
+    path = "/srv/billing/ledger_export.log"
+    talk = (
+        user("Find it."),
+        says("", ("c1", "read_notes", {"n": 1})),
+        result("c1", f"the nightly export writes every booking into {path} before midnight"),
+        *steps(4),
+        says(f"I open {path}."),
+    )
+
+    found = scored(prepared(*talk), summarised(f"Seen: {path}")).columns
+
+    assert (found["needs"], found["mentioned"], found["lost"]) == (1, 1, 0)
+    assert "be it as a bare word" in DEFINITIONS["lost"]
