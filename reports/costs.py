@@ -162,8 +162,10 @@ COST_COLUMNS: Final = (
     Column("Best trigger h*, k tokens", "h* k tok", "best_trigger_tokens", 11, _BEST_TRIGGER),
     Column("Retrievals", "Fetches", "retrievals", 12, _of(count, "retrievals")),
     Column("Own calls, USD", "Own $", "own_calls_usd", 13, _of(_usd, "own_calls_usd")),
-    Column("Own input, k tokens", "Own in k", "model_calls", 14, _of(kilo, "own_input_tokens")),
-    Column("Own output, k tokens", "Own out k", "model_calls", 15, _of(kilo, "own_output_tokens")),
+    Column("Own input, k tokens", "Own in k", "own_calls_usd", 14, _of(kilo, "own_input_tokens")),
+    Column(
+        "Own output, k tokens", "Own out k", "own_calls_usd", 15, _of(kilo, "own_output_tokens")
+    ),
     Column("Own seconds", "Own s", "own_seconds", 16, _of(_tenths, "own_seconds")),
     Column("n", "n", "priced_model", 4, _of(count, "n")),
 )

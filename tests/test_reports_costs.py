@@ -130,3 +130,13 @@ def test_the_page_names_what_each_transcript_was_priced_as(run):
 
     assert "<td>m</td><td>-3.0</td>" in lines
     assert "<td>d (default)</td><td>20.0</td>" in lines
+
+
+def test_the_definition_of_a_column_speaks_of_what_it_shows():
+    said = {metric.name: metric.definition for metric in METRICS}
+    metric_of = {column.short: column.metric for column in COST_COLUMNS}
+
+    assert "Tokens as reported" in said[metric_of["Own in k"]]
+    assert "Tokens as reported" in said[metric_of["Own out k"]]
+    assert "Uncompacted" in said[metric_of["Hits before %"]]
+    assert "as a share of the dollars without" in said[metric_of["Half fetched %"]]

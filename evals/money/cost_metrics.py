@@ -36,7 +36,8 @@ COST_METRICS: Final = (
         "Each retrieval is a request of its own: the whole prompt read from the cache, the call "
         "that first brought the message as output, and the message as new input. What was fetched "
         "is read with every later request, and not fetched again, until the view next changes; "
-        "what two needs have in one message is fetched once.",
+        "what two needs have in one message is fetched once. Tables show it as a share of the "
+        "dollars without compaction.",
     ),
     Metric(
         "net_saved_usd_p100",
@@ -89,7 +90,7 @@ COST_METRICS: Final = (
         "share of input tokens",
         "higher",
         "Input tokens read from the provider's cache, of all input tokens, with the strategy; "
-        "its own model calls aside.",
+        "its own model calls aside. Uncompacted: the same of the requests as recorded.",
     ),
     Metric(
         "cache_breaks",
@@ -113,10 +114,10 @@ COST_METRICS: Final = (
         "requests",
         "lower",
         "After how many requests a compaction is repaid, the one that it was made for counted: (S "
-        "(w - r) + A) / (R r), with R tokens removed, S rewritten as far as the cache still held "
-        "what was there, A the price of its model calls, r and w the prices of a token read and "
-        "written. A compaction here is a cache break, or a request for which a model was called. "
-        "The median over them; none without any, or if that one is never repaid.",
+        "(w - r) + A) / (R r), at least 0, with R tokens removed, S what the cache held and no "
+        "longer gives, minus R, A the price of its model calls, r and w the prices of a token read "
+        "and written. A compaction here is a cache break, or a request for which a model was "
+        "called. The median over them; none without any, or if that one is never repaid.",
     ),
     Metric(
         "repaid_fraction",
@@ -124,7 +125,15 @@ COST_METRICS: Final = (
         "share of compactions",
         "higher",
         "Compactions whose result was used for at least as many requests as their break-even, up "
-        "to the next compaction or the end.",
+        "to the next compaction or the end. None without any.",
+    ),
+    Metric(
+        "retriggered_fraction",
+        "Re-triggered",
+        "share of compactions",
+        "lower",
+        "Compactions after which the very next request of the segment was compacted again: the "
+        "view is still too large, or is changed all the time. None without any.",
     ),
     Metric(
         "absorbed_requests",
@@ -134,7 +143,7 @@ COST_METRICS: Final = (
         "How many extra requests per 1,000 removed tokens would use up what was saved, at the "
         "mean price of a request as compacted, own calls included: how much worse the agent may "
         "work before compaction costs more than it saves. Each compaction counts what it removed "
-        "once.",
+        "once; none if nothing was removed.",
     ),
     Metric(
         "best_trigger_tokens",
@@ -144,6 +153,7 @@ COST_METRICS: Final = (
         "The size at which summaries as dear and as short as these, in a conversation that grows "
         "as this one does, would cost least: s - g + sqrt(g^2 + 2 g A / r), with s the mean size "
         "after a summary, g the mean growth a request, A what a summary costs at once, with what "
-        "it makes to be written again, and r the price of a token read. None without summaries.",
+        "it makes to be written again, and r the price of a token read. None without summaries "
+        "by a model, or where reading is free.",
     ),
 )
