@@ -8,7 +8,7 @@ from evals.money.cost_metrics import COST_METRICS
 from evals.probing.probe_metrics import PROBE_METRICS
 from evals.results import Metric
 
-METRICS_VERSION: Final = "8"
+METRICS_VERSION: Final = "9"
 """Part of every cell id: raise it when a definition changes, and old rows are run again."""
 
 MADE_BY_REPORTS: Final = frozenset(
@@ -157,7 +157,8 @@ METRICS: Final = (
         "higher",
         "Earlier bytes that an edit call had to reproduce and that were still in the view: in a "
         "message that held them, or verbatim in a text that the strategy wrote or edited. Over all "
-        "gaps. Quotes that the assistant itself had written (derived quotes) are not among them.",
+        "gaps. The share of a transcript, then the mean over transcripts. Quotes that the "
+        "assistant itself had written (derived quotes) are not among them.",
     ),
     Metric(
         "facts_kept_fraction",
@@ -166,7 +167,8 @@ METRICS: Final = (
         "higher",
         "Of the annotated key facts whose source no longer stands whole in the view: those kept "
         "with value and meaning, or recoverable. Judged where the fact is needed, else at the "
-        "last request of its segment.",
+        "last request of its segment. The share of a transcript, then the mean over transcripts. "
+        "After each compaction, until it is needed, in the sidecars.",
     ),
     Metric(
         "compactions",

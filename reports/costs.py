@@ -22,7 +22,12 @@ _SUMS: Final = (
     *("own_calls_usd", "own_input_tokens", "own_output_tokens", "own_seconds"),
     *("cache_breaks", "rewritten_tokens", "retrievals", "model_calls"),
 )
-_MEANS: Final = ("cache_hit_fraction", "cache_hit_fraction_before", "repaid_fraction")
+_MEANS: Final = (
+    "cache_hit_fraction",
+    "cache_hit_fraction_before",
+    "repaid_fraction",
+    "retriggered_fraction",
+)
 _MEDIANS: Final = ("break_even_requests", "absorbed_requests", "best_trigger_tokens")
 
 
@@ -143,9 +148,11 @@ _HITS_BEFORE: Final = _of(percent, "cache_hit_fraction_before")
 _REWRITTEN: Final = _of(kilo, "rewritten_tokens")
 _BREAK_EVEN: Final = _of(_tenths, "break_even_requests")
 _REPAID: Final = _of(percent, "repaid_fraction")
+_RETRIGGERED: Final = _of(percent, "retriggered_fraction")
 _ABSORBS: Final = _of(_tenths, "absorbed_requests")
 _BEST_TRIGGER: Final = _of(kilo, "best_trigger_tokens")
 _HALF, _ALL = "Saved if half is fetched again, %", "Saved if all is fetched again, %"
+_AGAIN: Final = "Re-triggered, % of compactions"
 _LAMBDA: Final = "Absorbs lambda*, requests per 1,000 tokens"
 COST_COLUMNS: Final = (
     Column("Saved, USD", "Saved $", "saved_usd", 6, _of(_usd, "saved_usd")),
@@ -158,6 +165,7 @@ COST_COLUMNS: Final = (
     Column("Rewritten, k tokens", "Rewr k tok", "rewritten_tokens", 3, _REWRITTEN),
     Column("Break-even N*, requests", "N*", "break_even_requests", 8, _BREAK_EVEN),
     Column("Repaid, % of compactions", "Repaid %", "repaid_fraction", 9, _REPAID),
+    Column(_AGAIN, "Again %", "retriggered_fraction", 10, _RETRIGGERED),
     Column(_LAMBDA, "lambda*", "absorbed_requests", 10, _ABSORBS),
     Column("Best trigger h*, k tokens", "h* k tok", "best_trigger_tokens", 11, _BEST_TRIGGER),
     Column("Retrievals", "Fetches", "retrievals", 12, _of(count, "retrievals")),
@@ -170,8 +178,8 @@ COST_COLUMNS: Final = (
     Column("n", "n", "priced_model", 4, _of(count, "n")),
 )
 NOTES: Final = (
-    "Dollars, breaks, tokens, retrievals, calls and seconds are sums; cache hits and repaid are "
-    "means over transcripts; N*, lambda* and h* medians over the transcripts that have any, and "
-    "one where most compactions are never repaid has no N*. All of it is over the n transcripts "
-    "with a price, engaged or not: the dollars above are over others.",
+    "Dollars, breaks, tokens, retrievals, calls and seconds are sums; cache hits, repaid and "
+    "re-triggered are means over transcripts; N*, lambda* and h* medians over the transcripts that "
+    "have any, and one where most compactions are never repaid has no N*. All of it is over the n "
+    "transcripts with a price, engaged or not: the dollars above are over others.",
 )

@@ -299,6 +299,30 @@ def test_what_the_log_says_was_lost_is_not_rewritten_by_the_strategy():
     found = score(material, Rule(without_the_log), ExtractiveModel()).columns
 
     assert (found["cache_breaks"], found["rewritten_tokens"]) == (1, 0)
+    # What was removed would have been written: S is below zero, and it pays at once.
+    assert (found["break_even_requests"], found["repaid_fraction"]) == (0, 1)
+
+
+@pytest.mark.parametrize(("positions", "expected"), [((7,), 0), ((7, 9), 1 / 2), ((7, 11), 0)])
+def test_a_compaction_is_retriggered_if_the_next_request_compacts_again(positions, expected):
+    """Whenever the history has so many messages, one more message of it is cleared for good."""
+
+    def make(history):
+        entries = list(history.entries())
+        for at, position in enumerate(positions):
+            if len(entries) >= position:
+                entry = entries[2 + 2 * at]
+                entries[2 + 2 * at] = entry.edited(entry.message.with_text("[cleared]"), "rule")
+        return View(tuple(entries))
+
+    found = scored(Rule(make)).columns
+
+    assert found["cache_breaks"] == len(positions)
+    assert found["retriggered_fraction"] == expected
+
+
+def test_without_compaction_nothing_is_retriggered():
+    assert scored(Rule(unchanged)).columns["retriggered_fraction"] is None
 
 
 def test_the_strategys_own_calls_are_charged_as_reported():

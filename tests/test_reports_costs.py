@@ -25,6 +25,7 @@ def priced_rows():
         "rewritten_tokens": 1_500.0,
         "break_even_requests": 4.0,
         "repaid_fraction": 1.0,
+        "retriggered_fraction": 0.25,
         "bill_error_fraction": -0.03,
         "own_calls_usd": 0.25,
         "own_input_tokens": 4_000.0,
@@ -40,6 +41,7 @@ def priced_rows():
         "rewritten_tokens": 500.0,
         "break_even_requests": 8.0,
         "repaid_fraction": 0.5,
+        "retriggered_fraction": 0.75,
         "bill_error_fraction": 0.2,
     }
     by_default = {**PRICED, "priced_model": "d", "price_basis": "default"}
@@ -70,6 +72,7 @@ def test_sums_means_and_medians_by_hand(run):
         "Rewritten, k tokens": "2.0",
         "Break-even N*, requests": "6.0",
         "Repaid, % of compactions": "75.0",
+        "Re-triggered, % of compactions": "50.0",
         "Own calls, USD": "0.2500",
         "Own input, k tokens": "4.0",
         "Own seconds": "1.5",

@@ -13,10 +13,11 @@ SURVIVAL_METRICS: Final = (
         "Sentences of the user that say what to do or not to do (always, never, must, only, from "
         "now on, 不得, 必须 ...), of at least four words; at most 100 a segment. At the last "
         "request of each segment, of those whose message no longer stands whole: the share that "
-        "another whole message repeats word by word, or of which a sentence or two in a row have "
-        "at least 90 % of the words, in a text that the strategy wrote or in what it left of a "
-        "message. Never pooled with other facts. By place (first, middle, last third) and after "
-        "each compaction in the sidecars.",
+        "another whole message of the user or the assistant repeats word by word, or of which a "
+        "sentence or two in a row have at least 90 % of the words, in a text that the strategy "
+        "wrote or in what it left of a message. Of all segments of a transcript together, then "
+        "the mean over transcripts. Never pooled with other facts. By place (first, middle, last "
+        "third) and after each compaction in the sidecars.",
     ),
     Metric(
         "obligations_kept_fraction",

@@ -85,6 +85,7 @@ class CostScorer:
             "removed_tokens": self._ledger.removed_tokens,
             "break_even_requests": typical_break_even(repayments),
             "repaid_fraction": repaid_fraction(repayments),
+            "retriggered_fraction": self._ledger.retriggered_fraction,
             "absorbed_requests": absorbed_requests(
                 saved_usd,
                 self._ledger.removed_tokens,

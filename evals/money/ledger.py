@@ -111,6 +111,18 @@ class Ledger:
         ]
 
     @property
+    def retriggered_fraction(self) -> float | None:
+        """Return the share of compactions after which the next request compacts again.
+
+        Of one segment both; None without compactions. Source: reference/methods.md section 5, E5.
+        """
+        followed = sum(
+            after.segment == each.segment and after.number == each.number + 1
+            for each, after in zip(self.compactions, self.compactions[1:], strict=False)
+        )
+        return followed / len(self.compactions) if self.compactions else None
+
+    @property
     def best_trigger_tokens(self) -> float | None:
         """Return the size at which summaries of this kind cost least; None without any."""
         summaries = [each for each in self.compactions if each.calls_usd > 0]
