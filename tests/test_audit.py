@@ -22,6 +22,7 @@ from tests.audit_cases import (
     NEXT,
     OUTCOMES,
     SEARCHED,
+    SUMMARY,
     boundary_of,
     compacted,
     messages,
@@ -231,6 +232,27 @@ def test_what_an_earlier_compaction_had_lost_is_nobodys_fault_at_the_next():
     # deploy/hosts.ini stands in the summary that the second compaction replaced.
     assert later.gone_before == 1
     assert (later.number, later.before_request) == (2, 5)
+
+
+def test_what_two_compactions_in_a_row_lost_is_told_at_the_second():
+    first, second = compacted().segments
+    between = segment(second.messages[:1], opened_by=second.opened_by)
+
+    session = audit_session(Transcript("t", (first, between, second)), plan())
+
+    (boundary,) = session.boundaries
+    assert {line.name: line.outcome for line in boundary.lines} == OUTCOMES
+    assert boundary.gone_before == 0
+    assert len(session.unused) == 1
+
+
+@pytest.mark.slow
+def test_a_summary_of_a_megabyte_is_judged_like_a_short_one():
+    lines = [f"line {n} of /srv/gen/file_{n}.py" for n in range(30_000)]
+    long = boundary_of(compacted(summary="\n".join((SUMMARY, *lines))), Setting("drop_all"))
+
+    assert {line.name: line.outcome for line in long.lines} == OUTCOMES
+    assert long.survived.unsupported == 30_001
 
 
 def test_without_show_text_no_reference_is_in_the_result():

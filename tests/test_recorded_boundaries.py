@@ -1,5 +1,6 @@
 """Where recorded compactions stand, and what is from before, written, and new."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -116,6 +117,45 @@ def test_compactions_about_which_nothing_can_be_asked_say_why():
         "nothing was asked after it",
     ]
     assert isinstance(only(rewritten), UnusedBoundary)
+
+
+def test_two_compactions_with_nothing_between_are_judged_as_one():
+    first, second = compacted().segments
+    between = segment(second.messages[:1], opened_by=second.opened_by)
+
+    unused, both = boundaries_of(Transcript("t", (first, between, second)))
+
+    assert isinstance(unused, UnusedBoundary)
+    assert "judged for both" in unused.reason
+    alone = only(compacted())
+    assert (both.number, both.n_before, both.kept) == (1, alone.n_before, alone.kept)
+    assert both.said.segments[0].messages == alone.said.segments[0].messages
+    assert (both.log, both.log_before) == (alone.log, alone.log_before)
+
+
+def test_a_second_compaction_after_which_nothing_was_asked_judges_nothing():
+    first, second = compacted().segments
+    ends = [segment(second.messages[:1], opened_by=second.opened_by) for _ in range(2)]
+
+    found = list(boundaries_of(Transcript("t", (first, *ends))))
+
+    assert [each.reason for each in found] == ["nothing was asked after it"] * 2
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_compaction_in_the_last_line_of_a_log_is_told(name, tmp_path):
+    path = FORMATS[name](tmp_path)
+    if name == "cline":
+        session = json.loads(path.read_text())
+        at = next(n for n, each in enumerate(session["messages"]) if "metadata" in each)
+        path.write_text(json.dumps({**session, "messages": session["messages"][: at + 1]}))
+    else:
+        lines = path.read_text().splitlines()
+        marks = ("compact_boundary", '"compaction"', '"compacted"')
+        at = next(n for n, line in enumerate(lines) if any(mark in line for mark in marks))
+        path.write_text("\n".join(lines[: at + 1]))
+
+    assert only(read(path)).reason == "nothing was asked after it"
 
 
 def test_a_rewind_is_no_compaction():

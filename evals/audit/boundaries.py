@@ -112,8 +112,11 @@ def boundaries_of(transcript: Transcript) -> Iterator[RecordedBoundary | UnusedB
     """Yield the recorded compactions of a transcript in order."""
     log: list[Message] = []
     number = 0
+    carried: Messages | None = None
     for index, segment in enumerate(transcript.segments):
-        before = transcript.segments[index - 1].messages if index else ()
+        previous = transcript.segments[index - 1].messages if index else ()
+        before = previous if carried is None else carried
+        carried = None
         opening = _opening(before, segment)
         log_before = len(log)
         log += opening.said_after
@@ -121,6 +124,11 @@ def boundaries_of(transcript: Transcript) -> Iterator[RecordedBoundary | UnusedB
             continue
         if not index:
             reason = "what was before the compaction is not in the file"
+            yield UnusedBoundary(index, segment.opened_by, reason)
+        elif not segment.requests and _is_compacted_again(transcript, index):
+            # Nobody saw what it left: what both did is told at the next one.
+            carried = (*before, *opening.said_after)
+            reason = "another followed before anything was asked, which is judged for both"
             yield UnusedBoundary(index, segment.opened_by, reason)
         elif not segment.requests:
             yield UnusedBoundary(index, segment.opened_by, "nothing was asked after it")
@@ -138,6 +146,16 @@ def boundaries_of(transcript: Transcript) -> Iterator[RecordedBoundary | UnusedB
                 n_new=opening.n_new,
                 is_readable=segment.opened_by.kind == "micro" or opening.has_summary,
             )
+
+
+def _is_compacted_again(transcript: Transcript, index: int) -> bool:
+    """Whether a later compaction comes before the next request, with requests after it."""
+    for later in transcript.segments[index + 1 :]:
+        if later.opened_by is None:
+            return False
+        if later.requests:
+            return True
+    return False
 
 
 class _Opening(NamedTuple):

@@ -39,7 +39,7 @@ def findings_of(each: BoundaryAudit) -> Iterator[str]:
     if each.gone_before:
         yield (
             f"{counted(each.gone_before, 'reference')} came from before an earlier compaction: "
-            "nobody could have kept them here."
+            f"nobody could have kept {'it' if each.gone_before == 1 else 'them'} here."
         )
     for one in each.contestants:
         if one.error is not None:

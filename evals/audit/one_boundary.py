@@ -142,8 +142,15 @@ class OneBoundary:
         """
         boundary = self._boundary
         request = self._whole.segments[boundary.segment].requests[0]
-        calibration = self._whole.segments[boundary.segment - 1].calibration
-        if request.recorded.usage is None or not calibration.n_requests:
+        calibration = next(
+            (
+                segment.calibration
+                for segment in reversed(self._whole.segments[: boundary.segment])
+                if segment.calibration.n_requests
+            ),
+            None,
+        )
+        if request.recorded.usage is None or calibration is None:
             return 0
         reported = request.recorded.usage.input_tokens
         held = calibration.size(self._counted_tokens + self._whole.fixed_tokens)

@@ -139,7 +139,9 @@ def _segments(path: Iterable[Turn], own: set[int]) -> tuple[Segment, ...]:
             # Without a segment before, the history is in another file: nothing to compare with.
             current = opened if done else _Open()
         _extend(current, turn, counted=id(turn) in own)
-    return (*done, current.closed()) if current.messages else tuple(done)
+    # A log may end with a compaction: it was made, though nothing was sent after it.
+    is_told = bool(current.messages or current.opened_by)
+    return (*done, current.closed()) if is_told else tuple(done)
 
 
 def _opened_by(turn: Turn, current: _Open) -> _Open | None:
