@@ -152,12 +152,18 @@ class _First(Sequence[Entry]):
 
 
 def retrieval_usd(
-    prefix_tokens: float, result_tokens: float, prices: PriceVector, *, output_tokens: float = 0.0
+    prefix_tokens: float, brought_tokens: float, prices: PriceVector, *, output_tokens: float = 0.0
 ) -> float:
-    """Price a request that fetches something again: all of the prompt, the call, and the result.
+    """Price a request that fetches something again: all of the prompt, and what it adds to it.
 
     The prompt was sent a moment ago, so it is read from the cache as far as the rule allows.
+
+    Args:
+        prefix_tokens: The prompt.
+        brought_tokens: The call and its result: new input of the request after it.
+        prices: Of the model.
+        output_tokens: The call.
     """
     read = cached_length(prices.caching, prefix_tokens)
-    split = split_of(prices.caching, prefix_tokens + result_tokens, read)
+    split = split_of(prices.caching, prefix_tokens + brought_tokens, read)
     return charge(split, output_tokens, prices).total

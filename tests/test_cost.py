@@ -16,7 +16,7 @@ from evals.money.prompt_cache import Split
 from evals.prepare import prepare
 from evals.transcripts import RecordedRequest, Segment, Transcript
 from tests.cost_cases import prices
-from tests.needs_cases import prepared, says, user
+from tests.needs_cases import prepared, result, says, user
 
 PRICES = prices()
 """10 USD a million uncached, 1 read, 12.5 written, 50 output."""
@@ -130,6 +130,24 @@ def test_no_requests_cost_nothing():
 def test_a_retrieval_reads_the_whole_prompt_and_writes_the_result():
     # 30,000 read at 1 and 500 written at 12.5: 0.03 + 0.00625.
     assert retrieval_usd(30_000, 500, PRICES) == pytest.approx(0.03625)
+
+
+def test_a_retrieval_costs_what_one_more_request_adds_to_a_bill():
+    """The same conversation, in one case with a call and its result before the last answer."""
+    cached = replace(PRICES, caching=replace(PRICES.caching, min_tokens=1))
+    start, end = (user("Go on. " * 200), says("Yes."), user("And now? " * 50)), says("Done.")
+    fetched = (says("", ("c1", "read_notes", {"number": 17})), result("c1", "a note " * 90))
+    short, long = prepared(*start, end), prepared(*start, *fetched, end)
+    *_, asked, last = long.requests
+    assert asked.tokens == short.requests[-1].tokens
+
+    added = uncompacted_bill(long, cached).usd - uncompacted_bill(short, cached).usd
+
+    assert added == pytest.approx(
+        retrieval_usd(
+            asked.tokens, last.tokens - asked.tokens, cached, output_tokens=asked.output_tokens
+        )
+    )
 
 
 def test_a_retrieval_without_a_cache_pays_for_everything_again():

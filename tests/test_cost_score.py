@@ -148,7 +148,7 @@ def test_what_was_needed_and_cleared_is_fetched_with_the_whole_prompt():
     found = scored(Rule(without_the_log)).columns
 
     call = conversation.counter.count_text(TALK[1].tool_calls[0].arguments)
-    retrieval = (last * 1 + count(TALK[2]) * 12.5 + call * 50) / PER
+    retrieval = (last * 1 + (call + count(TALK[2])) * 12.5 + call * 50) / PER
     assert found["retrievals"] == 1
     assert found["net_saved_usd_p50"] == pytest.approx(found["saved_usd"] - retrieval / 2)
     assert found["net_saved_usd_p100"] == pytest.approx(found["saved_usd"] - retrieval)

@@ -34,7 +34,7 @@ COST_METRICS: Final = (
         "Saved dollars if, of what is needed over a long gap and not shown (recoverable, "
         "regenerable, lost, not declared), the agent gets half again: recovery probability 0.5. "
         "Each retrieval is a request of its own: the whole prompt read from the cache, the call "
-        "that first brought the message as output, and the message as new input. What was fetched "
+        "that first brought the message as output, and both as new input. What was fetched "
         "is read with every later request, and not fetched again, until the view next changes; "
         "what two needs have in one message is fetched once. Tables show it as a share of the "
         "dollars without compaction.",

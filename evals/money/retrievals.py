@@ -59,9 +59,10 @@ class Refetching:
         result_tokens = slope * counter.count(step.history[source])
         call_tokens = slope * counter.count_text(call.arguments) if call else 0.0
         prompt_tokens = step.tokens + self._carried_tokens
-        usd = retrieval_usd(prompt_tokens, result_tokens, self._prices, output_tokens=call_tokens)
+        brought = call_tokens + result_tokens
+        usd = retrieval_usd(prompt_tokens, brought, self._prices, output_tokens=call_tokens)
         self.retrievals.append(Retrieval(step.request.index, result_tokens, usd))
-        self._carried_tokens += call_tokens + result_tokens
+        self._carried_tokens += brought
         self._fetched.add(source)
 
 
