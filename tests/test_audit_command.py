@@ -192,7 +192,34 @@ def test_the_compactions_of_real_sessions_are_those_that_were_looked_at_by_hand(
     # 61,595 tokens were reported for a summary of 2,865: files were put in again without a word.
     assert full["unlogged_tokens"] > 10_000
     assert full["needs"]["lost"] == 0
+    # The summary tells "StepCount: 0", "CondensedTranscriptLines: 0" and one function by name; what
+    # was read again stands in none of its lines. Six results bring all of it, five do not.
+    assert {line["name"] for line in full["lines"] if line["outcome"] == "named"} == {
+        "StepCount=0",
+        "CondensedTranscriptLines=0",
+        "sessionStateToStrategy",
+    }
+    assert (full["needs"]["read_again"], full["clearing"]["keep_last_results"]) == (12, 6)
     assert full["survived"]["invented"] == [["/Users/dev1/.REDACTED.jsonl", "path"]]
+
+
+@needs_samples
+@pytest.mark.slow
+def test_what_codex_read_again_by_shell_is_what_was_looked_at_by_hand(command):
+    _, text, _ = command(SAMPLES / "codex", "--json", "--show-text", "--no-controls")
+
+    (boundary,) = (b for s in json.loads(text)["sessions"] for b in s["boundaries"])
+    # Lines 17 and 965 of the log are `sed -n '1,240p'` of one file, with equal output of 2,370
+    # tokens; 27 patches to other files lie between. Line 944 is `git status`, as before.
+    assert boundary["reacquired"]["by_kind"] == {"file": 1, "command": 1}
+    assert boundary["reacquired"]["requests_only"] == 1
+    assert 2_370 < boundary["reacquired"]["tokens"] < 2_800
+    # The summary is encrypted: nothing is said of what it kept.
+    assert boundary["needs"] == {
+        **dict.fromkeys(("kept", "named", "read_again", "lost"), 0),
+        "asked": 8,
+        "unseen": 8,
+    }
 
 
 @needs_samples

@@ -11,7 +11,7 @@ from evals.audit.words import TIER_WORDS
 
 CONTESTANT_HEADS: Final = (
     *("at the boundary", "tokens", "reached", "by handle", "named", "gone", "of missing"),
-    *("instructions", "tasks", "files lost", "invented"),
+    *("instructions", "tasks", "files lost", "nowhere before"),
 )
 TERMINAL_COLUMNS: Final = 7
 """Of the contestants; files have them all."""

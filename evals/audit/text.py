@@ -21,6 +21,8 @@ CAVEATS: Final = (
     "gone there is lost only if it was used before it was read again; read again in time it is a "
     "cost. Unseen: gone from the log, but more was sent than the log holds, so nobody can say. Of "
     "missing: of what was gone after the recorded compaction.",
+    "Nowhere before (in files): references that a strategy wrote and nothing before has. Its own "
+    "headings and names that it cut short count too.",
     "Other strategies get the same history and the tokens of what was really sent; what the agent "
     "did is held fixed. In brackets: the part of these tokens that a strategy used; it is set to "
     "use as many as fit, and what it leaves its own rules leave. Summaries are extractive unless "
