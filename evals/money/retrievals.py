@@ -11,7 +11,8 @@ from evals.prepare import Prepared
 from evals.replay import Step
 
 FETCHED: Final[frozenset[Status]] = frozenset({"recoverable", "regenerable", "lost", "undeclared"})
-"""What an agent that needs it has to get again: neither it nor its name is in the view."""
+"""What an agent that needs it has to get again: its line is not in the view; what is merely
+`mentioned` is not among them."""
 
 
 class Retrieval(NamedTuple):
