@@ -24,9 +24,6 @@ MIN_CLUSTERS: Final = 10
 """Below this the values of the transcripts are shown and no claim is made. DESIGN section 10."""
 MIN_CLUSTERS_BCA: Final = 20
 """From here on the bootstrap is BCa, below it percentile: BCa's acceleration is a third moment."""
-MIN_CLUSTERS_CONFIRMING: Final = 20
-"""Sessions on which a choice is confirmed. With fewer, a mean that most sessions reach in full
-looks safe by chance: if 15 % of all sessions fail, of 10 none does one time in five."""
 DRAWS: Final = 10_000
 SEED: Final = 20_240_917
 MAX_EXACT_CLUSTERS: Final = 13
@@ -137,7 +134,7 @@ def bootstrap_interval(data: Clustered, *, level: float = 0.95) -> Interval | No
         vectorized=True,
         confidence_level=level,
         method="BCa" if method == "BCa bootstrap" else "percentile",
-        rng=_generator(),
+        rng=generator(),
     ).confidence_interval
     return Interval(float(found.low), float(found.high), level, method)
 
@@ -181,7 +178,7 @@ def sign_flip_p(differences: Clustered) -> float:
         n_resamples=2**differences.n_clusters if is_exact else DRAWS,
         vectorized=True,
         batch=1_000,
-        rng=_generator(),
+        rng=generator(),
     )
     return min(1.0, float(np.asarray(found.pvalue)))
 
@@ -299,7 +296,8 @@ def _method(n_clusters: int) -> Method:
     return "BCa bootstrap" if n_clusters >= MIN_CLUSTERS_BCA else "percentile bootstrap"
 
 
-def _generator() -> "np.random.Generator":
+def generator() -> "np.random.Generator":
+    """Return the generator of every draw here: the same numbers at every call."""
     import numpy as np
 
     return np.random.default_rng(SEED)

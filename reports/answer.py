@@ -2,23 +2,21 @@
 
 A setting is named by `RULE`; those that look better and are not named are listed with the reason.
 The best of many tries looks better than it is, so it is called better only if that survives the
-correction for all settings that were compared.
+correction for all settings that were compared (`reports.proof`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import pandas as pd
-
-from evals.stats import MIN_CLUSTERS, clustered, holm, sign_flip_p
-from reports.columns import lost_of
+from evals.stats import MIN_CLUSTERS
+from reports.answer_text import numbers_of
 from reports.confirm import ALPHA
 from reports.dominance import Pair, beaten_by, beats_all_as_thrifty
 from reports.frames import Run, estimate_of
-from reports.intervals import Estimate
 from reports.league import ranked_lines
 from reports.matched import TRUNCATE
+from reports.proof import adjusted_p, best_p
 from reports.wording import clean, listed, percent, plural, points
 
 RULE: Final = (
@@ -26,8 +24,9 @@ RULE: Final = (
     "least half of the transcripts with needs and reached more than truncation at the same saving "
     f"(from {MIN_CLUSTERS} sessions on: 95 % interval of the difference above 0), the one with the "
     "highest reach that none of the others beats in both saving and reach on the same transcripts. "
-    f"From {MIN_CLUSTERS} sessions on it is called better only if p of that difference, by sign "
-    f"flips and adjusted for all settings compared (Holm), is at most {ALPHA:g}."
+    f"From {MIN_CLUSTERS} sessions on a setting is called better only if p of no gain is at most "
+    f"{ALPHA:g}, adjusted for all settings compared (Holm) and as if one more session had lost all "
+    "that truncation keeps; such settings come first."
 )
 MAX_LEFT_OUT: Final = 6
 ENGAGED_PERCENT: Final = 1
@@ -55,9 +54,12 @@ def answers(run: Run) -> tuple[Answer, ...]:
 
 
 def best_setting(run: Run, provenance: str) -> Mapping[str, Any] | None:
-    """Return the row of `settings()` that the answer names, if any."""
-    worthy = _worthy(run, provenance)
-    return next((line for line in worthy if not beaten_by(run, provenance, line, worthy)), None)
+    """Return the row of `settings()` that the answer names, if any.
+
+    One that is proven better than truncation, even if others that are not reach more.
+    """
+    pool = _pool(run, provenance)
+    return next((line for line in pool if not beaten_by(run, provenance, line, pool)), None)
 
 
 def _answer(run: Run, provenance: str) -> Answer:
@@ -71,96 +73,38 @@ def _answer(run: Run, provenance: str) -> Answer:
         text = f"{where} no setting saved {ENGAGED_PERCENT} % or more, so nothing can be said "
         return Answer(f"{text}about what is lost.", tuple(_advice(run, provenance, lines)))
     best = best_setting(run, provenance)
-    text = (
-        _why_none(run, provenance, lines) if best is None else _named(run, provenance, lines, best)
-    )
+    text = _why_none(run, provenance, lines) if best is None else _named(run, provenance, best)
     notes = [*_left_out(run, provenance, lines, best), *_controls_ahead(run, provenance, lines)]
     return Answer(f"{where} {text}", tuple(notes))
 
 
-def _named(
-    run: Run, provenance: str, lines: Sequence[Mapping[str, Any]], best: Mapping[str, Any]
-) -> str:
+def _named(run: Run, provenance: str, best: Mapping[str, Any]) -> str:
     """Return what the best setting does, and whether it may be called better than truncation."""
     name = clean(best["label"])
-    does = _numbers(run, provenance, best)
-    if not estimate_of(best, "reach_difference").allows_claims:
-        return f"{name} keeps the most among the settings that beat truncation: it {does}"
-    adjusted = adjusted_p(run, provenance, lines)
-    p, n = adjusted[best["label"]], plural(len(adjusted), "setting")
-    if p > ALPHA:
+    does = numbers_of(run, provenance, best)
+    found = estimate_of(best, "reach_difference")
+    if not found.allows_claims:
         return (
-            f"no setting is clearly better than truncation at the same saving once {n} are "
-            f"compared. The best is {name} (p = {p:.3f} adjusted): it {does}"
+            f"nothing can be said about other conversations: {plural(found.n_clusters, 'session')} "
+            f"can be compared, at least {MIN_CLUSTERS} are needed. Of these, {name} keeps the most "
+            f"among the settings that beat truncation: it {does}"
         )
+    adjusted = adjusted_p(run, provenance)
+    p, n = adjusted[best["label"]], plural(len(adjusted), "setting")
+    if p <= ALPHA:
+        return (
+            f"{name} keeps the most among the settings that are better than truncation at the same "
+            f"saving (p = {p:.3f}, adjusted for {n}): it {does}"
+        )
+    many = f" once {n} are compared" if len(adjusted) > 1 else ""
+    few = ""
+    if best_p(run, provenance, best["label"]) * len(adjusted) > ALPHA:
+        sessions = plural(found.n_clusters, "session")
+        few = f" ({sessions} could not show it of one that loses nothing)"
     return (
-        f"{name} keeps the most among the settings that beat truncation (p = {p:.3f}, adjusted for "
-        f"{n}): it {does}"
+        f"no setting is clearly better than truncation at the same saving{many}{few}. The best is "
+        f"{name} (p = {p:.3f} adjusted): it {does}"
     )
-
-
-def adjusted_p(run: Run, provenance: str, lines: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return label -> p of "no difference from truncation", adjusted (Holm) for all of them.
-
-    Settings that were compared on at least `MIN_CLUSTERS` sessions, those with faults too: each
-    was a try.
-    """
-    p = {}
-    for line in lines:
-        if estimate_of(line, "reach_difference").allows_claims:
-            each = run.each(provenance, line["label"]).dropna(subset=["reach_difference"])
-            names = each["cluster"].astype(str).tolist()
-            p[str(line["label"])] = sign_flip_p(clustered(each["reach_difference"].tolist(), names))
-    return holm(p)
-
-
-def _numbers(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
-    reach, difference = estimate_of(line, "compared_reach"), estimate_of(line, "reach_difference")
-    text = (
-        f"saves {percent(line['shown_saving'])} % of the input tokens{_per_transcript(line)}"
-        f"{_dollars(line)}, reaches "
-        f"{percent(reach.mean)} % of the needs{_interval(reach)}, {points(difference.mean)} points "
-        f"against truncation at the same saving{_interval(difference)}, and loses {lost_of(line)} "
-        f"needs; n = {plural(reach.n, 'transcript')}"
-    )
-    rows = run.rows[run.rows["provenance"] == provenance]
-    with_needs, n = rows.loc[rows["needs"] > 0, "key"].nunique(), rows["key"].nunique()
-    if reach.n < n:
-        text += (
-            f" of {n:,}: {with_needs:,} have needs over long gaps, and the setting engaged on "
-            f"{line['engaged']:,} of all, {line['reach_n']:,} of those with needs"
-        )
-    if reach.n < line["reach_n"]:
-        text += f"; truncation was measured at its saving on {reach.n:,}"
-    if reach.allows_claims:
-        return f"{text}."
-    sessions = plural(reach.n_clusters, "session")
-    return f"{text}. That is {sessions}: too few for a claim about other conversations."
-
-
-def _dollars(line: Mapping[str, Any]) -> str:
-    """Say what becomes of the dollars, which often go another way than the tokens."""
-    saved = line["shown_usd_saving"]
-    if saved is None or pd.isna(saved):
-        return ""
-    if saved < 0:
-        return f" but COSTS {percent(-saved)} % MORE dollars, because of the prompt cache"
-    return f" and {percent(saved)} % of the dollars"
-
-
-def _per_transcript(line: Mapping[str, Any]) -> str:
-    """Say what an interval is about: a mean of transcripts, where the saving is of their sum."""
-    found = estimate_of(line, "compared_saving")
-    if found.low is None or found.high is None:
-        return ""
-    ends = f"{percent(found.low)} to {percent(found.high)}"
-    return f" (on average {percent(found.mean)} % per transcript, 95 % interval {ends})"
-
-
-def _interval(found: Estimate) -> str:
-    if found.low is None:
-        return ""
-    return f" (95 % interval {percent(found.low)} to {percent(found.high)})"
 
 
 def _has_truncation(run: Run, provenance: str) -> bool:
@@ -220,7 +164,11 @@ def _reason(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
         return f"{points(found.mean)} points against truncation"
     if found.low is not None and found.low <= 0:
         return f"interval of the difference touches 0 ({points(found.low)} to {points(found.high)})"
-    beaten = beaten_by(run, provenance, line, _worthy(run, provenance))
+    pool = _pool(run, provenance)
+    if line["label"] not in {each["label"] for each in pool}:
+        p = adjusted_p(run, provenance)[str(line["label"])]
+        return f"not clearly better than truncation (p = {p:.3f} adjusted)"
+    beaten = beaten_by(run, provenance, line, pool)
     return "" if beaten is None else _beaten(*beaten)
 
 
@@ -285,6 +233,13 @@ def _worthy(run: Run, provenance: str) -> list[Mapping[str, Any]]:
         for line in _strategies(run, provenance)
         if line["engaged"] and _fault(run, provenance, line) is None and _beats_truncation(line)
     ]
+
+
+def _pool(run: Run, provenance: str) -> list[Mapping[str, Any]]:
+    """Return what the answer chooses from: the proven ones, else all that look better."""
+    worthy = _worthy(run, provenance)
+    p = adjusted_p(run, provenance)
+    return [line for line in worthy if p.get(line["label"], 1.0) <= ALPHA] or worthy
 
 
 def _beats_truncation(line: Mapping[str, Any]) -> bool:

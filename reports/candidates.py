@@ -61,12 +61,22 @@ class Candidate:
     each: pd.DataFrame
     """By transcript with needs: `reach`, `cluster`, `matched_reach`, `oracle_reach`."""
     costs: pd.DataFrame
-    """By transcript: `cost`, `cluster`."""
+    """By transcript: `cost`, `before` (without compaction), `own` (model calls of the setting;
+    0 if costs are in tokens), `cluster`."""
 
     @property
     def reach(self) -> float:
         """Mean over the transcripts with needs."""
         return float(self.each["reach"].mean())
+
+    @property
+    def is_dearer(self) -> bool:
+        return self.cost >= self.cost_before
+
+    @property
+    def is_dearer_by_its_calls(self) -> bool:
+        """Whether it would save something if its own model calls were free."""
+        return self.is_dearer and self.cost - float(self.costs["own"].sum()) < self.cost_before
 
     @property
     def n(self) -> int:
@@ -130,8 +140,13 @@ def fault_of(group: pd.DataFrame, n_transcripts: int) -> str | None:
     """Return why a setting cannot be recommended."""
     failed = group.loc[~group["scored"], "key"].nunique()
     missing = n_transcripts - group["key"].nunique()
-    if failed or missing:
-        return f"failed or was not run on {plural(failed + missing, 'transcript')}"
+    gaps = [
+        f"{what} on {plural(n, 'transcript')}"
+        for what, n in (("failed", failed), ("was not run", missing))
+        if n
+    ]
+    if gaps:
+        return " and ".join(gaps)
     broken = group[group["violations"] > 0]
     if len(broken):
         rules = sorted({rule for found in broken["violated"] for rule in found})
@@ -145,10 +160,12 @@ def fault_of(group: pd.DataFrame, n_transcripts: int) -> str | None:
 def candidate_of(label: str, group: pd.DataFrame, unit: Unit) -> Candidate:
     before, after = COST_COLUMNS[unit]
     by_key = group.groupby("key", sort=False)
-    numbers = ["reach", "matched_reach", "oracle_reach", before, after]
+    numbers = ["reach", "matched_reach", "oracle_reach", before, after, "own_calls_usd"]
     means = by_key[numbers].mean()
     means["cluster"] = by_key["cluster"].first().astype(str)
-    costs = means[[after, before, "cluster"]].rename(columns={after: "cost", before: "before"})
+    own = means["own_calls_usd"].fillna(0.0) if unit == "usd" else 0.0
+    names = {after: "cost", before: "before"}
+    costs = means[[after, before, "cluster"]].rename(columns=names).assign(own=own)
     first = group.iloc[0]
     resolved, varying = _resolved(list(group["resolved"]))
     return Candidate(

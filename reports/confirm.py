@@ -1,7 +1,7 @@
 """Confirming a choice on sessions that it was not made on.
 
 A grid is many tries: the best of them looks better than it is. So one half of the sessions
-discovers, the other confirms, and the settings that are confirmed together share their error.
+discovers, the other confirms, and settings that are tested together share their error.
 """
 
 import hashlib
@@ -11,19 +11,11 @@ from typing import Final
 
 import pandas as pd
 
-from evals.stats import (
-    Verdict,
-    bootstrap_interval,
-    clustered,
-    holm,
-    sign_flip_p,
-    verdict_of,
-)
+from evals.bounded import lower_bound, mean_above_p, sessions_to_exceed
+from evals.stats import MIN_CLUSTERS, clustered, holm
 
 ALPHA: Final = 0.05
-CONFIRMING_ALPHA: Final = 0.025
-"""One-sided. Reach has a long tail below, so a test at 5 % is wrong in up to 9 % of such corpora of
-20 sessions; at this level it is wrong in up to 6 % (`tests/test_recommend.py` simulates both)."""
+"""One-sided, over all settings that are tested together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +25,11 @@ class Tested:
     label: str
     reach: float
     n: int
+    lower: float
+    """What the mean of all sessions is above, at 95 %, one-sided."""
     p_holm: float
-    """One-sided, of "the reach is at most the wanted one minus the margin", adjusted (Holm)."""
-    verdict: Verdict
-    lower: float | None
-    """The low end of the two-sided 95 % interval of the reach; None for too few sessions."""
+    """Of "the reach is at most the wanted one minus the margin", adjusted (Holm)."""
     is_confirmed: bool
-    """Whether that end is above the wanted reach minus the margin, and p small enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +52,16 @@ def halves(clusters: Iterable[str]) -> tuple[list[str], list[str]]:
     return ordered[::2], ordered[1::2]
 
 
+def sessions_to_confirm(min_reach: float, margin: float) -> int | None:
+    """Return how many sessions the held-out half must have at least.
+
+    Returns:
+        None if no number is enough: a reach of 1 without a margin.
+    """
+    needed = sessions_to_exceed(min_reach - margin, level=1 - ALPHA)
+    return None if needed is None else max(MIN_CLUSTERS, needed)
+
+
 def confirm(
     family: Mapping[str, pd.DataFrame],
     min_reach: float,
@@ -79,32 +79,21 @@ def confirm(
         n_discovery: Sessions of the discovery half.
         n_held_out: Sessions of this half.
     """
-    above = {
-        label: clustered((each["reach"] - min_reach).tolist(), each["cluster"].tolist())
+    data = {
+        label: clustered(each["reach"].tolist(), each["cluster"].tolist())
         for label, each in family.items()
     }
-    p = {label: _one_sided_p(family[label], min_reach - margin) for label in family}
-    adjusted = holm(p)
-    tests = []
-    for label, each in family.items():
-        interval = bootstrap_interval(above[label])
-        is_above = interval is not None and interval.low > -margin
-        tests.append(
-            Tested(
-                label,
-                float(each["reach"].mean()),
-                len(each),
-                adjusted[label],
-                verdict_of(above[label], margin=margin),
-                None if interval is None else min_reach + interval.low,
-                is_above and adjusted[label] <= CONFIRMING_ALPHA,
-            )
+    limit = min_reach - margin
+    adjusted = holm({label: mean_above_p(each, limit, floor=0.0) for label, each in data.items()})
+    tests = (
+        Tested(
+            label,
+            each.mean,
+            len(family[label]),
+            lower_bound(each, floor=0.0),
+            adjusted[label],
+            adjusted[label] <= ALPHA,
         )
+        for label, each in data.items()
+    )
     return Confirmation(n_discovery, n_held_out, margin, tuple(tests))
-
-
-def _one_sided_p(each: pd.DataFrame, limit: float) -> float:
-    """Return the p of "the mean is at most `limit`"; flips are symmetric, so half of two-sided."""
-    data = clustered((each["reach"] - limit).tolist(), each["cluster"].tolist())
-    p = sign_flip_p(data)
-    return p / 2 if data.mean > 0 else 1 - p / 2

@@ -9,7 +9,7 @@ from typing import Final
 
 import pandas as pd
 
-from evals.stats import MIN_CLUSTERS, MIN_CLUSTERS_CONFIRMING, TIE
+from evals.stats import MIN_CLUSTERS, TIE
 from reports.candidates import (
     NOT_ENGAGED,
     Candidate,
@@ -18,7 +18,7 @@ from reports.candidates import (
     fault_of,
     unit_of,
 )
-from reports.confirm import Confirmation, confirm, halves
+from reports.confirm import Confirmation, confirm, halves, sessions_to_confirm
 from reports.frames import Run
 
 DEFAULT_MIN_REACH: Final = 0.9
@@ -55,7 +55,9 @@ class Recommendation:
     near: tuple[Candidate, ...]
     """Near-equal to the chosen one, which is among them."""
     confirmation: Confirmation | None
-    """None below twice `MIN_CLUSTERS_CONFIRMING` sessions: no half would carry a claim."""
+    """None below `n_to_confirm` sessions: no half would carry a claim."""
+    n_to_confirm: int | None
+    """Sessions with needs for both halves; None if no number could confirm this reach."""
     left_out: tuple[LeftOut, ...]
     reason_for_none: str | None = None
     """Where no setting can be judged at all."""
@@ -65,12 +67,17 @@ class Recommendation:
         return self.n_clusters >= MIN_CLUSTERS
 
     @property
-    def is_refuted(self) -> bool:
-        """Whether other sessions were asked and did not confirm what is named."""
+    def is_confirmed(self) -> bool:
+        """Whether held-out sessions confirm what is named."""
         if self.chosen is None or self.confirmation is None:
             return False
         label = self.chosen.label
-        return not any(each.is_confirmed for each in self.confirmation.tests if each.label == label)
+        return any(each.is_confirmed for each in self.confirmation.tests if each.label == label)
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether held-out sessions were asked and do not confirm what is named."""
+        return self.chosen is not None and self.confirmation is not None and not self.is_confirmed
 
 
 def recommend(
@@ -169,6 +176,7 @@ def _of_provenance(
         pareto_set(usable),
         near_equal(chosen, usable) if chosen is not None else (),
         confirmation,
+        _n_to_confirm(min_reach, margin),
         tuple(left_out),
         None if candidates else _why_none(rows, left_out),
     )
@@ -183,7 +191,15 @@ def _why_none(rows: pd.DataFrame, left_out: Sequence[LeftOut]) -> str:
             "No setting saved 1 % of the input tokens or more, so there is nothing to choose: "
             "lower the thresholds, for example to 50% of the peak."
         )
-    return "No setting worked without fault on every transcript, so none is recommended."
+    return (
+        "No setting worked without fault on every transcript and saved 1 % of the input tokens or "
+        "more, so none is recommended."
+    )
+
+
+def _n_to_confirm(min_reach: float, margin: float) -> int | None:
+    held_out = sessions_to_confirm(min_reach, margin)
+    return None if held_out is None else 2 * held_out
 
 
 def _choose(
@@ -191,7 +207,8 @@ def _choose(
 ) -> tuple[Candidate | None, Confirmation | None]:
     """Choose on all sessions, or on one half and confirm on the other where they are enough."""
     clusters = sorted({str(name) for each in candidates for name in each.each["cluster"]})
-    if len(clusters) < 2 * MIN_CLUSTERS_CONFIRMING:
+    needed = _n_to_confirm(min_reach, margin)
+    if needed is None or len(clusters) < needed:
         return cheapest(candidates, min_reach), None
     discovery, held_out = halves(clusters)
     tried = [each.within(discovery) for each in candidates]

@@ -1,17 +1,16 @@
-"""A recommendation as text for the terminal, and as JSON."""
+"""A recommendation as text for the terminal."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from textwrap import indent
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from evals.stats import MIN_CLUSTERS, MIN_CLUSTERS_CONFIRMING
+from evals.stats import MIN_CLUSTERS
 from reports.candidates import Candidate
 from reports.configuration import Configuration, configurations
-from reports.confirm import CONFIRMING_ALPHA, Confirmation
+from reports.confirm import ALPHA, Confirmation
 from reports.recommend import NEAR_FRACTION, Recommendation
 from reports.recommend_table import FrontTable, cost_text
 from reports.wording import clean, listed, percent, plural
@@ -20,19 +19,29 @@ EXPLANATION: Final = (
     "Settings that no other beats in cost and reach, = for ties. Cost: of all transcripts. Saved: "
     "input tokens, %. Reach: share of needs over long gaps, %, mean over the transcripts with any; "
     "a transcript on which a setting did nothing counts. Bound: one-sided 95 % lower bound over "
-    "sessions. Worst: least of any transcript. Truncation: reach of plain truncation at the same "
-    "saving. Best: the most that a choice of whole messages could reach with the same tokens. For "
-    "both: the setting's own reach if they are known on fewer transcripts, and their number."
+    "all sessions, not corrected for the choice among settings. Worst: least of any transcript. "
+    "Truncation: reach of plain truncation at the same saving. Best: the most that a choice of "
+    "whole messages could reach with the same tokens. For both: the setting's own reach if they "
+    "are known on fewer transcripts, and their number."
 )
 MAX_LEFT_OUT: Final = 6
 DEARER: Final = (
-    "It costs no less than no compaction, because what it changes is read from no cache: leave "
+    "IT COSTS NO LESS than no compaction, because what it changes is read from no cache: leave "
     "compaction off as long as the conversation fits into the model's window."
+)
+DEARER_BY_CALLS: Final = (
+    "IT COSTS NO LESS than no compaction, because of its own model calls: leave compaction off as "
+    "long as the conversation fits into the model's window, or let a cheaper model summarise."
 )
 REFUTED: Final = (
     "NOT CONFIRMED: the sessions that were held out do not bear this choice out. Its configuration "
     "is printed to try it on more sessions, not to use it."
 )
+UNTESTED: Final = (
+    "NOT CONFIRMED: there are too few sessions to hold any out. Its configuration is printed to "
+    "try it on more sessions."
+)
+MANY_TRIES: Final = "The best of many tries looks better than it is."
 NOT_ALL: Final = "Recorded actions are held fixed: what the agent would have done is not measured."
 
 
@@ -46,15 +55,12 @@ def terminal(found: Sequence[Recommendation]) -> RenderableType:
         if each.pareto:
             parts += [FrontTable(each), Text("")]
         if each.chosen is not None:
-            if each.is_refuted:
-                parts += [Text(REFUTED, style="bold"), Text("")]
-            for form in _configurations(each.chosen):
+            if not each.is_confirmed:
+                label = REFUTED if each.is_refuted else UNTESTED
+                parts += [Text(label, style="bold"), Text("")]
+            for form in configurations_of(each.chosen):
                 parts += [*_written(form), Text("")]
     return Group(*parts, Text(EXPLANATION, style="dim"), Text(NOT_ALL, style="dim"))
-
-
-def as_json(found: Sequence[Recommendation]) -> dict[str, Any]:
-    return {"recommendations": [_json(each) for each in found]}
 
 
 def title(each: Recommendation) -> str:
@@ -74,8 +80,8 @@ def sentences(each: Recommendation) -> Iterator[str]:
             "nothing about others."
         )
     if each.chosen is not None:
-        if each.chosen.cost >= each.cost_before:
-            yield DEARER
+        if each.chosen.is_dearer:
+            yield DEARER_BY_CALLS if each.chosen.is_dearer_by_its_calls else DEARER
         yield from _beside(each.chosen)
         yield from _near(each)
         if not each.allows_claims:
@@ -109,27 +115,37 @@ def _verdict(each: Recommendation) -> str:
             f"these transcripts the cheapest, {cost}. Its worst is {clean(name, 60)} with "
             f"{percent(value)} %, its mean {percent(chosen.reach)} %."
         )
-    where = "" if each.confirmation is None else " on the discovery half"
     return (
-        f"{clean(chosen.label)}: the cheapest whose 95 % lower bound of reach is at least "
-        f"{wanted}{where}, {cost}. Over all sessions it reaches {percent(chosen.reach)} % (lower "
-        f"bound {percent(chosen.lower)} %)."
+        f"{clean(chosen.label)}: {_place(each)} 95 % lower bound of reach is at least "
+        f"{wanted}{_half(each)}, {cost}. Over all sessions it reaches {percent(chosen.reach)} % "
+        f"(lower bound {percent(chosen.lower)} %)."
     )
 
 
+def _place(each: Recommendation) -> str:
+    """Say what the chosen setting is: the cheapest, or one beside it that was confirmed."""
+    tests = () if each.confirmation is None else each.confirmation.tests
+    if each.chosen is None or not tests or tests[0].label == each.chosen.label:
+        return "the cheapest whose"
+    cheapest = clean(tests[0].label)
+    return f"confirmed, and near-equal to {cheapest}, which is not and is the cheapest whose"
+
+
+def _half(each: Recommendation) -> str:
+    return "" if each.confirmation is None else " on the discovery half"
+
+
 def _none(each: Recommendation, wanted: str) -> str:
-    if each.nearest is None:
-        return "No setting worked without fault on every transcript, so none is recommended."
-    nearest = each.nearest
+    if (nearest := each.nearest) is None:
+        return "No setting was measured on the transcripts with needs, so none is recommended."
     if not each.allows_claims:
         return (
             f"No setting reaches {wanted} on every one of these transcripts. The closest is "
             f"{clean(nearest.label)}: {percent(nearest.worst[1])} % on its worst."
         )
-    half = "" if each.confirmation is None else " on the discovery half"
     return (
-        f"No setting has a 95 % lower bound of reach of {wanted}{half}. The closest over all "
-        f"sessions is {clean(nearest.label)} with {percent(nearest.lower)} %."
+        f"No setting has a 95 % lower bound of reach of {wanted}{_half(each)}. The closest over "
+        f"all sessions is {clean(nearest.label)} with {percent(nearest.lower)} %."
     )
 
 
@@ -180,31 +196,32 @@ def _in_order(text: str) -> tuple[int, float, str]:
 def _confirmed(each: Recommendation) -> Iterator[str]:
     found = each.confirmation
     if found is None:
-        if each.allows_claims:
-            yield (
-                "Not confirmed on held-out sessions: "
-                f"that takes {2 * MIN_CLUSTERS_CONFIRMING}, there are {each.n_clusters}. The best "
-                "of many "
-                "tries looks better than it is."
-            )
+        if each.allows_claims and each.chosen is not None:
+            yield f"Not confirmed on held-out sessions: {_what_it_takes(each)}. {MANY_TRIES}"
         return
     if not found.tests:
         return
     yield from _tests(found, each.min_reach)
 
 
+def _what_it_takes(each: Recommendation) -> str:
+    if each.n_to_confirm is None:
+        return f"no number of sessions confirms {percent(each.min_reach)} % without a margin"
+    return f"that takes {each.n_to_confirm} with needs, there are {each.n_clusters}"
+
+
 def _tests(found: Confirmation, min_reach: float) -> Iterator[str]:
     yield (
-        f"Chosen on {found.n_discovery} sessions, confirmed on {found.n_held_out} others against a "
+        f"Chosen on {found.n_discovery} sessions, tested on {found.n_held_out} others against a "
         f"reach of {percent(min_reach)} % with a margin of {percent(found.margin)} points, "
-        f"one-sided at {percent(CONFIRMING_ALPHA)} %; p adjusted (Holm) for "
+        f"one-sided at {percent(ALPHA)} %; p adjusted (Holm) for "
         f"{plural(len(found.tests), 'setting')}:"
     )
     for each in found.tests:
         word = "confirmed" if each.is_confirmed else "not confirmed"
         yield (
-            f"  {clean(each.label)}: {percent(each.reach)} % (lower end of its 95 % interval "
-            f"{percent(each.lower)} %), {each.verdict}, p = {each.p_holm:.3f}, "
+            f"  {clean(each.label)}: {percent(each.reach)} % (95 % lower bound "
+            f"{percent(each.lower)} %, as if one more session lost all), p = {each.p_holm:.3f}, "
             f"n = {plural(each.n, 'transcript')}: {word}"
         )
 
@@ -215,7 +232,7 @@ def _left_out(each: Recommendation) -> Iterator[str]:
         yield f"Left out: {listed(texts, MAX_LEFT_OUT)}."
 
 
-def _configurations(chosen: Candidate) -> tuple[Configuration, ...]:
+def configurations_of(chosen: Candidate) -> tuple[Configuration, ...]:
     given = {name: chosen.resolved.get(name) for name in chosen.parameters}
     return configurations(chosen.strategy, chosen.resolved, given=given, varying=chosen.varying)
 
@@ -225,56 +242,3 @@ def _written(form: Configuration) -> Iterator[RenderableType]:
     yield Text(indent(form.text, "  "), overflow="ignore", no_wrap=True)
     for note in form.notes:
         yield Text(f"  - {clean(note, 300)}", style="dim")
-
-
-def _json(each: Recommendation) -> dict[str, Any]:
-    chosen = each.chosen
-    return {
-        "provenance": each.provenance,
-        "unit": each.unit,
-        "min_reach": each.min_reach,
-        "transcripts": each.n_transcripts,
-        "with_needs": each.n_with_needs,
-        "sessions": each.n_clusters,
-        "allows_claims": each.allows_claims,
-        "is_refuted": each.is_refuted,
-        "cost_before": each.cost_before,
-        "sentences": [*sentences(each)],
-        "chosen": None if chosen is None else _candidate(chosen),
-        "nearest": None if each.nearest is None else _candidate(each.nearest),
-        "pareto": [[_candidate(item) for item in group] for group in each.pareto],
-        "near_equal": {"labels": [item.label for item in each.near], **_ranges(each)},
-        "confirmation": None if each.confirmation is None else _confirmation(each.confirmation),
-        "left_out": [asdict(item) for item in each.left_out],
-        "configurations": []
-        if chosen is None
-        else [asdict(form) for form in _configurations(chosen)],
-    }
-
-
-def _ranges(each: Recommendation) -> dict[str, Any]:
-    return {"parameters": ranges_of(each.near)}
-
-
-def _confirmation(found: Confirmation) -> dict[str, Any]:
-    return asdict(found)
-
-
-def _candidate(each: Candidate) -> dict[str, Any]:
-    name, worst = each.worst
-    return {
-        "label": each.label,
-        "strategy": each.strategy,
-        "parameters": dict(each.parameters),
-        "resolved": dict(each.resolved),
-        "varying": {key: list(ends) for key, ends in each.varying.items()},
-        "cost": each.cost,
-        "saving_fraction": each.saving,
-        "reach": each.reach,
-        "lower_bound": each.lower,
-        "worst": {"transcript": name, "reach": worst},
-        "truncation": None if each.truncation is None else asdict(each.truncation),
-        "best_choice": None if each.oracle is None else asdict(each.oracle),
-        "n": each.n,
-        "by_transcript": dict(each.values()),
-    }

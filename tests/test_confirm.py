@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from reports.confirm import confirm, halves
+from reports.confirm import confirm, halves, sessions_to_confirm
 
 
 def reaches(values):
@@ -26,37 +26,56 @@ def test_halves_are_a_partition_that_neither_order_nor_size_decides():
 
 
 def test_what_reaches_enough_everywhere_is_confirmed():
-    found = outcomes({"a": reaches([0.95, 1.0] * 5)})["a"]
+    found = outcomes({"a": reaches([1.0] * 20)})["a"]
 
-    assert (found.verdict, found.reach, found.n) == ("non-inferior", pytest.approx(0.975), 10)
-    # All ten are above 0.85: of 2 ** 10 sign patterns one is as high.
-    assert found.p_holm == pytest.approx(1 / 2**10)
+    assert (found.reach, found.n) == (1.0, 20)
+    # The limit is 0.85: 0.85 ** 20 = 0.0388 is the chance of 20 such sessions of all or nothing.
+    assert found.p_holm == pytest.approx(0.0388, abs=0.006)
+    assert found.lower > 0.85
     assert found.is_confirmed
 
 
-def test_p_is_adjusted_for_the_settings_that_are_confirmed_together():
-    alone = outcomes({"a": reaches([0.95, 1.0] * 5)})["a"].p_holm
-    among_three = outcomes({name: reaches([0.95, 1.0] * 5) for name in "abc"})
+def test_too_few_sessions_confirm_nothing_however_good_they_are():
+    found = outcomes({"a": reaches([1.0] * 15)})["a"]
 
-    assert [among_three[name].p_holm for name in "abc"] == [pytest.approx(3 * alone)] * 3
+    assert found.p_holm == pytest.approx(0.85**15, abs=0.01)
+    assert not found.is_confirmed
+
+
+def test_p_is_adjusted_for_the_settings_that_are_confirmed_together():
+    alone = outcomes({"a": reaches([0.95, 1.0] * 15)})["a"]
+    among_three = outcomes({name: reaches([0.95, 1.0] * 15) for name in "abc"})
+
+    assert [among_three[name].p_holm for name in "abc"] == [pytest.approx(3 * alone.p_holm)] * 3
+    assert [among_three[name].lower for name in "abc"] == [alone.lower] * 3
 
 
 def test_what_falls_short_by_more_than_the_margin_is_not_confirmed():
-    found = outcomes({"a": reaches([0.8, 0.82] * 5)})["a"]
+    found = outcomes({"a": reaches([0.8, 0.82] * 20)})["a"]
 
-    assert (found.verdict, found.is_confirmed) == ("inferior", False)
-    # All ten are below 0.85: all sign patterns but one are as high or higher.
-    assert found.p_holm == pytest.approx(1 - 1 / 2**10)
+    assert found.p_holm > 0.95
+    assert not found.is_confirmed
 
 
 def test_a_margin_forgives_a_small_shortfall_and_none_does_not():
-    values = {"a": reaches([0.88, 0.89] * 5)}
+    values = {"a": reaches([0.88, 0.9] * 50)}
 
     assert outcomes(values)["a"].is_confirmed
     assert not outcomes(values, margin=0.0)["a"].is_confirmed
 
 
-def test_what_scatters_is_inconclusive():
-    found = outcomes({"a": reaches([1.0, 0.7] * 5)})["a"]
+def test_what_scatters_is_not_confirmed():
+    assert not outcomes({"a": reaches([1.0, 0.75] * 20)})["a"].is_confirmed
 
-    assert (found.verdict, found.is_confirmed) == ("inconclusive", False)
+
+@pytest.mark.parametrize(
+    ("min_reach", "margin", "n"),
+    [(0.9, 0.05, 19), (0.9, 0.0, 29), (0.5, 0.05, 10), (0.02, 0.05, 10), (1.0, 0.0, None)],
+)
+def test_a_half_is_as_large_as_perfect_sessions_must_be_to_confirm(min_reach, margin, n):
+    assert sessions_to_confirm(min_reach, margin) == n
+    if n is not None:
+        found = confirm(
+            {"a": reaches([1.0] * n)}, min_reach, margin, n_discovery=n, n_held_out=n
+        ).tests[0]
+        assert found.p_holm <= 0.055

@@ -2,11 +2,14 @@
 
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
 from reports.answer import RULE, answers, best_setting
+from reports.confirm import ALPHA
 from reports.frames import load
+from reports.proof import adjusted_p
 from tests.reports_cases import failed, row, small_rows, write_run
 
 LINE = [(0.0, 1.0), (1.0, 0.0)]
@@ -49,7 +52,8 @@ def test_the_best_of_those_that_beat_truncation_is_named(tmp_path):
 def test_few_sessions_are_said_to_be_too_few(tmp_path):
     text = answer_of(tmp_path, many(9, 0.8))
 
-    assert "That is 9 sessions: too few for a claim about other conversations." in text
+    assert "nothing can be said about other conversations: 9 sessions can be compared" in text
+    assert "Of these, good keeps the most" in text
     assert "interval" not in text
 
 
@@ -58,7 +62,7 @@ def test_ten_sessions_have_intervals_and_no_warning(tmp_path):
 
     assert "saves 50.0 % of the input tokens (on average 50.0 % per transcript, 95 %" in text
     assert "of the needs (95 % interval" in text
-    assert "too few" not in text
+    assert "nothing can be said" not in text
 
 
 def test_a_difference_that_may_be_zero_names_nothing_when_there_are_enough_sessions(tmp_path):
@@ -132,7 +136,7 @@ def test_engaged_and_with_needs_are_two_counts(tmp_path):
 
     assert (
         "n = 1 transcript of 4: 2 have needs over long gaps, and the setting engaged on 2 of all, "
-        "1 of those with needs. "
+        "1 of those with needs."
     ) in text
 
 
@@ -256,9 +260,31 @@ def test_dollars_are_named_and_a_dearer_setting_says_so(tmp_path):
         costs = {"cost_before_usd": 2.0, "cost_after_usd": after, "saved_usd": 2.0 - after}
         return answer_of(tmp_path / name, many(10, 0.8, **costs))
 
-    assert "and 25.0 % of the dollars, reaches" in text("cheaper", 1.5)
-    assert "but COSTS 50.0 % MORE dollars, because of the prompt cache, reaches" in text("dear", 3)
+    assert "and 25.0 % of the dollars (95 % interval 25.0 to 25.0), reaches" in text("cheaper", 1.5)
+    assert (
+        "but COSTS 50.0 % MORE dollars (95 % interval 50.0 to 50.0), because of the prompt cache, "
+    ) in text("dear", 3)
     assert "dollars" not in answer_of(tmp_path / "unpriced", many(10, 0.8))
+
+
+def test_dollars_that_may_go_either_way_have_an_interval_with_both_signs(tmp_path):
+    rows = many(12, 0.8, cost_before_usd=2.0)
+    dear = [replace(each, cost_after_usd=1.0 + 1.8 * (at % 2)) for at, each in enumerate(rows[:12])]
+
+    text = answer_of(tmp_path, [*dear, *rows[12:]])
+
+    # 1 and 2.8 of 2 dollars in turn: 1.9 on average, from half saved to 40 % more.
+    assert "and 5.0 % of the dollars (95 % interval -" in text
+
+
+def test_a_setting_that_is_dearer_by_its_own_calls_does_not_blame_the_cache(tmp_path):
+    costs = {"cost_before_usd": 2.0, "cost_after_usd": 2.5, "own_calls_usd": 0.8}
+
+    text = answer_of(tmp_path, many(10, 0.8, **costs))
+
+    assert (
+        "COSTS 25.0 % MORE dollars (95 % interval 25.0 to 25.0), because of its own model" in text
+    )
 
 
 def sweep(seed: int, n_settings: int, *, gain: float = 0.0, n: int = 20) -> list:
@@ -277,23 +303,42 @@ def sweep(seed: int, n_settings: int, *, gain: float = 0.0, n: int = 20) -> list
     return rows + [item for at in range(n) for item in truncation(f"t{at}")]
 
 
-@pytest.mark.slow
-def test_of_many_equal_settings_none_is_called_better_more_often_than_the_level_says(tmp_path):
-    """40 sweeps of 12 equal settings at a level of 5 %: 2 are expected, above 6 has p < 0.01."""
-    named = [
-        seed
-        for seed in range(40)
-        if "no setting" not in answer_of(tmp_path / str(seed), sweep(seed, 12))
-    ]
+def is_any_better(path, rows) -> bool:
+    """Return whether a setting may be named: only those whose p is small are called better."""
+    return min(adjusted_p(load(write_run(path, rows)), "recorded").values()) <= ALPHA
 
-    print(f"\nnamed in {len(named)} of 40 sweeps of equal settings")
-    assert len(named) <= 6
+
+@pytest.mark.slow
+def test_of_48_equal_settings_none_is_called_better_more_often_than_the_level_says(tmp_path):
+    """30 sweeps at a level of 5 %: 1.5 are expected, above 3 (10 %) is too much."""
+    named = [is_any_better(tmp_path / str(seed), sweep(seed, 48)) for seed in range(30)]
+
+    assert sum(named) <= 3
+
+
+def seldom(seed: int, n_settings: int, *, n: int = 20) -> list:
+    """Return settings that gain 5 points in nine sessions of ten and lose 45 in the tenth."""
+    draw = random.Random(seed)
+    rows = [
+        row(f"t{at}", f"s(k={k})", saving=0.5, reach=0.05 if draw.random() < 0.1 else 0.55)
+        for k in range(n_settings)
+        for at in range(n)
+    ]
+    return rows + [item for at in range(n) for item in truncation(f"t{at}")]
+
+
+@pytest.mark.slow
+def test_settings_that_gain_often_and_lose_seldom_as_much_are_not_called_better(tmp_path):
+    """Of 12 that are equal on average most sweeps have one that shows no loss in 20 sessions."""
+    named = [is_any_better(tmp_path / str(seed), seldom(seed, 12)) for seed in range(20)]
+
+    assert sum(named) <= 2
 
 
 @pytest.mark.slow
 def test_a_setting_that_is_clearly_better_is_named_among_many(tmp_path):
     named = [
-        "s(k=0) keeps the most among the settings that beat truncation (p ="
+        "s(k=0) keeps the most among the settings that are better than truncation"
         in answer_of(tmp_path / str(seed), sweep(seed, 12, gain=0.25))
         for seed in range(8)
     ]
@@ -311,5 +356,37 @@ def test_the_best_of_many_tries_is_told_with_its_adjusted_p(tmp_path):
     assert (
         "no setting is clearly better than truncation at the same saving once 12 settings" in text
     )
+    assert "could not show it" not in text
     p = float(re.search(r"The best is s\(k=\d+\) \(p = ([0-9.]+) adjusted\): it saves", text)[1])
     assert 0.05 < p <= 1
+
+
+def test_a_proven_setting_is_named_though_an_unproven_one_reaches_more(tmp_path):
+    """`steady` gains 20 points everywhere; `wild` 24, from losing 40 to gaining 45."""
+    names = [f"t{at}" for at in range(20)]
+    rows = [
+        *(row(name, "steady", saving=0.5, reach=0.7) for name in names),
+        *(
+            row(name, "wild", saving=0.5, reach=0.1 if at % 4 == 0 else 0.95)
+            for at, name in enumerate(names)
+        ),
+        *(row(name, f"idle(k={k})", saving=0.5, reach=0.5) for name in names for k in range(8)),
+        *(item for name in names for item in truncation(name)),
+    ]
+
+    (answer,) = answers(load(write_run(tmp_path / "run", rows)))
+
+    assert "steady keeps the most among the settings that are better than truncation" in answer.text
+    assert "Left out: wild: not clearly better than truncation (p = 0." in "\n".join(answer.notes)
+
+
+def test_sessions_that_could_not_show_a_gain_whatever_it_kept_are_told(tmp_path):
+    """Truncation keeps 90 %: that nothing at all is lost is a gain of 10 points at most."""
+    rows = [row(f"t{at}", "good", saving=0.1, reach=0.95 + 0.01 * (at % 2)) for at in range(12)]
+
+    text = answer_of(tmp_path, rows + [item for at in range(12) for item in truncation(f"t{at}")])
+
+    assert text.startswith(
+        "On the recorded transcripts no setting is clearly better than truncation at the same "
+        "saving (12 sessions could not show it of one that loses nothing). The best is good (p = "
+    )

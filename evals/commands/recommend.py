@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from compaction.errors import StrategyError
-from evals.commands.exit_codes import EXIT_FAILED
+from evals.commands.exit_codes import EXIT_FAILED, EXIT_UNCONFIRMED
 from evals.commands.notes import say_incomplete
 
 MinReach = Annotated[
@@ -37,14 +37,13 @@ def recommend(
 ) -> None:
     """Recommend the cheapest setting that reaches enough, with its configuration.
 
-    Exits with 1 if no setting is named, or if held-out sessions do not confirm the one that is.
+    Exits with 0 if held-out sessions confirm what is named, with 3 if they do not or are too few,
+    with 1 if no setting is named.
 
     Example: compaction-evals recommend compaction-runs/bundled --min-reach 0.7
     """
-    is_named = print_recommendations(
-        run_folder, wanted_reach(min_reach), margin=margin, as_json=as_json
-    )
-    raise typer.Exit(0 if is_named else EXIT_FAILED)
+    reach = wanted_reach(min_reach)
+    raise typer.Exit(print_recommendations(run_folder, reach, margin=margin, as_json=as_json))
 
 
 def wanted_reach(text: str | None) -> float | None:
@@ -66,15 +65,15 @@ def wanted_reach(text: str | None) -> float | None:
 
 def print_recommendations(
     path: Path, min_reach: float | None, *, margin: float | None, as_json: bool
-) -> bool:
+) -> int:
     """Print what is recommended for each provenance of a run.
 
     Returns:
-        Whether a setting is named for one of them at least, and none of those is refuted.
+        The exit code: of no setting at all, of one that is not confirmed, or 0.
     """
     from rich.console import Console
 
-    from reports import recommend_text
+    from reports import recommend_json, recommend_text
     from reports.frames import load
     from reports.recommend import DEFAULT_MARGIN, DEFAULT_MIN_REACH
     from reports.recommend import recommend as recommended
@@ -87,9 +86,11 @@ def print_recommendations(
         margin=DEFAULT_MARGIN if margin is None else margin,
     )
     if as_json:
-        content = recommend_text.as_json(found)
+        content = recommend_json.as_json(found)
         typer.echo(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
     else:
         Console().print(recommend_text.terminal(found), crop=False)
     named = [each for each in found if each.chosen is not None]
-    return bool(named) and not any(each.is_refuted for each in named)
+    if not named:
+        return EXIT_FAILED
+    return 0 if all(each.is_confirmed for each in named) else EXIT_UNCONFIRMED

@@ -1,0 +1,63 @@
+"""A recommendation as JSON."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from reports.candidates import Candidate
+from reports.recommend import Recommendation
+from reports.recommend_text import configurations_of, ranges_of, sentences
+
+
+def as_json(found: Sequence[Recommendation]) -> dict[str, Any]:
+    return {"recommendations": [_json(each) for each in found]}
+
+
+def _json(each: Recommendation) -> dict[str, Any]:
+    chosen = each.chosen
+    return {
+        "provenance": each.provenance,
+        "unit": each.unit,
+        "min_reach": each.min_reach,
+        "transcripts": each.n_transcripts,
+        "with_needs": each.n_with_needs,
+        "sessions": each.n_clusters,
+        "allows_claims": each.allows_claims,
+        "is_confirmed": each.is_confirmed,
+        "is_refuted": each.is_refuted,
+        "sessions_to_confirm": each.n_to_confirm,
+        "cost_before": each.cost_before,
+        "sentences": [*sentences(each)],
+        "chosen": None if chosen is None else _candidate(chosen),
+        "nearest": None if each.nearest is None else _candidate(each.nearest),
+        "pareto": [[_candidate(item) for item in group] for group in each.pareto],
+        "near_equal": {
+            "labels": [item.label for item in each.near],
+            "parameters": ranges_of(each.near),
+        },
+        "confirmation": None if each.confirmation is None else asdict(each.confirmation),
+        "left_out": [asdict(item) for item in each.left_out],
+        "configurations": []
+        if chosen is None
+        else [asdict(form) for form in configurations_of(chosen)],
+    }
+
+
+def _candidate(each: Candidate) -> dict[str, Any]:
+    name, worst = each.worst
+    return {
+        "label": each.label,
+        "strategy": each.strategy,
+        "parameters": dict(each.parameters),
+        "resolved": dict(each.resolved),
+        "varying": {key: list(ends) for key, ends in each.varying.items()},
+        "cost": each.cost,
+        "saving_fraction": each.saving,
+        "reach": each.reach,
+        "lower_bound": each.lower,
+        "worst": {"transcript": name, "reach": worst},
+        "truncation": None if each.truncation is None else asdict(each.truncation),
+        "best_choice": None if each.oracle is None else asdict(each.oracle),
+        "n": each.n,
+        "by_transcript": dict(each.values()),
+    }
