@@ -121,6 +121,19 @@ def test_a_damaged_file_is_named_and_makes_the_exit_code_1(command, sessions):
     assert "Not read: " in " ".join(text.split())  # a long path wraps
 
 
+def test_a_file_that_ends_inside_a_record_is_judged_as_far_as_it_goes(command, tmp_path):
+    path = claude_code(tmp_path)
+    text = path.read_text()
+    path.write_text(text[: text.index("lint config") + 3])
+
+    code, out, errors = command(path, "--json")
+
+    (boundary,) = json.loads(out)["sessions"][0]["boundaries"]
+    assert (code, errors.count("\n")) == (0, 1)
+    assert "cut off, the file ends inside a record" in errors
+    assert (boundary["needs"]["asked"], boundary["requests_after"]) == (3, 4)
+
+
 def test_a_place_that_cannot_be_written_is_one_line(command, tmp_path):
     path = claude_code(tmp_path)
 

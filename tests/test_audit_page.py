@@ -4,9 +4,11 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 from evals.audit.command import to_json
+from evals.audit.rendering import as_markdown, as_text
 from evals.audit.tables import CONTESTANT_HEADS
+from evals.audit.text import sections_of
 from reports.audit_page import audit_html
-from tests.audit_cases import OUTCOMES, compacted
+from tests.audit_cases import AFTER, BEFORE, OUTCOMES, compacted
 from tests.test_audit_text import audit_of
 
 HOSTILE = "<script>alert(1)</script>\x1b[2J‮"
@@ -38,6 +40,22 @@ def test_the_page_runs_no_script_and_loads_nothing():
     assert "default-src 'none'" in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;\\u001b" in page.replace("\\x1b", "\\u001b")
     assert not {"\x1b", "‮"} & set(page)
+
+
+def test_what_a_conversation_says_steers_no_reader():
+    made = ("call", "h1", "Bash", {"command": f"echo '{HOSTILE}|`x`'"}, "one line\nand another")
+    story = compacted((*BEFORE, made), ((*AFTER, ("call", "h2", *made[2:]))))
+    audit = audit_of(story, show_text=True)
+
+    (boundary,) = audit.sessions[0].boundaries
+    assert any("<script>" in name for name in boundary.reacquired.names)
+    sections = sections_of(audit)
+    page, told, marked = audit_html(to_json(audit)), as_text(sections), as_markdown(sections)
+    for text in (page, told, marked):
+        assert not {"\x1b", "\u202e"} & set(text)
+    assert "script" not in tags_of(page).found
+    assert "<script" not in marked
+    assert "\\|\\`x\\`" in marked
 
 
 def test_the_page_says_what_the_terminal_says_and_shows_all_columns():

@@ -156,8 +156,9 @@ def test_sessions_without_compaction_stand_in_one_table():
 
     assert "2 sessions, 0 of them compacted; 0 compactions that can be judged." in text
     assert "plain (p.json)" in text
+    assert "How to read this" not in text  # nothing of what it tells is there
     assert text.count("never") >= 2
-    (heads,) = (line for line in text.splitlines() if line.startswith("session  "))
+    (heads,) = (line for line in text.splitlines() if line.startswith("conversation  "))
     names = ("xun", "my_pi_agent", "three_layer")
     assert re.split(" {2,}", heads)[3:] == [head for n in names for head in (n, f"{n}, half")]
 
@@ -168,7 +169,7 @@ def test_what_would_have_fired_is_told_with_when():
     (section,) = (
         each
         for each in sections_of(audit_of(Transcript("t", (segment(made.messages),))))
-        if each.title == "Sessions without a compaction"
+        if each.title == "Conversations without a compaction"
     )
 
     cells = dict(zip(section.grid.heads, section.grid.rows[0], strict=True))
@@ -217,7 +218,7 @@ def test_a_failed_session_is_named():
     text = as_text(sections_of(Audit((failed,), show_text=False, refused=("b.json: damaged",))))
 
     assert "Failed: story (story.json): no luck" in text
-    assert "Sessions without a compaction" not in text
+    assert "Conversations without a compaction" not in text
     assert "Not read: b.json: damaged" in text
 
 
@@ -245,7 +246,7 @@ def test_in_a_pipe_a_long_name_stays_whole():
 
 def test_files_of_one_session_are_one_session():
     (first,) = audit_of(compacted()).sessions
-    plain = Transcript("plain", (segment(compacted().segments[0].messages),), source="p.json")
+    plain = Transcript("story", (segment(compacted().segments[0].messages),), source="p.json")
     (second,) = audit_of(plain).sessions
     files = (replace(first, session="s1"), replace(second, session="s1"))
 
@@ -255,9 +256,24 @@ def test_files_of_one_session_are_one_session():
         "1 session in 2 files, 1 of them compacted;"
     )
     # It is compacted, so it is not among those that are not; the other file is not forgotten.
-    assert "Sessions without a compaction" not in sections
+    assert "Conversations without a compaction" not in sections
     (of_session,) = (found for title, found in sections.items() if title.startswith("story"))
-    assert of_session == ("Another file of this session holds no compaction: p.json (3 requests).",)
+    assert of_session == ("Another file of it holds no compaction: p.json (3 requests).",)
+
+
+def test_another_conversation_of_a_compacted_session_is_listed_with_what_would_have_fired():
+    (first,) = audit_of(compacted()).sessions
+    plain = Transcript(
+        "story/agent-1", (segment(compacted().segments[0].messages),), source="p.json"
+    )
+    (second,) = audit_of(plain).sessions
+    audit = Audit((replace(first, session="s1"), replace(second, session="s1")), show_text=False)
+
+    sections = {each.title: each for each in sections_of(audit)}
+
+    assert sections["Audit of recorded compactions"].findings[0].startswith("1 session in 2 files")
+    (row,) = sections["Conversations without a compaction"].grid.rows
+    assert row[0] == "story/agent-1 (p.json)"
 
 
 def hidden_audit(kept=()):

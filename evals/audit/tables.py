@@ -107,7 +107,7 @@ def fires(sessions: Sequence[SessionAudit]) -> Grid | None:
         for each in sessions
     )
     heads = [re.sub(r"\([^()]*50%[^()]*\)$", ", half", label) for label in labels]
-    return Grid(("session", "requests", "largest input", *heads), rows)
+    return Grid(("conversation", "requests", "largest input", *heads), rows)
 
 
 def _fire_cells(session: SessionAudit, labels: Sequence[str]) -> Iterator[str]:

@@ -47,14 +47,14 @@ def sections_of(audit: Audit) -> list[Section]:
     compacted = [each for each in audit.sessions if each.is_compacted]
     compacted.sort(key=_weight, reverse=True)
     plain = [each for each in audit.sessions if not (each.is_compacted or each.error)]
-    elsewhere = _compacted(audit)
-    others = [each for each in plain if each.identity not in elsewhere]
+    elsewhere = {each.conversation for each in compacted}
+    others = [each for each in plain if each.conversation not in elsewhere]
     boundaries = [boundary for each in compacted for boundary in each.boundaries]
     checks = tuple(checks_of(boundaries)) if boundaries else ()
     overall = (*_overall(audit), *_unmet(checks))
     sections = [Section("Audit of recorded compactions", 1, overall)]
     for session in compacted:
-        beside = [each for each in plain if each.identity == session.identity]
+        beside = [each for each in plain if each.conversation == session.conversation]
         said = (*_unused(session), *_beside(session, compacted, beside))
         sections.append(Section(_session_title(session), 2, said))
         sections += [
@@ -63,14 +63,19 @@ def sections_of(audit: Audit) -> list[Section]:
         ]
     if others:
         findings = (_what_fires(others),)
-        sections.append(Section("Sessions without a compaction", 2, findings, fires(others)))
+        sections.append(Section("Conversations without a compaction", 2, findings, fires(others)))
     if checks:
         sections.append(Section("Checks of this audit", 2, checks))
-    prices = ", ".join(sorted({each.priced_model for each in compacted})) or "nothing"
-    notes = [note.format(prices=prices) for note in CAVEATS]
-    notes += [] if audit.show_text else ["Names of what was lost are shown with --show-text."]
-    sections.append(Section("How to read this", 2, tuple(notes)))
+    if boundaries:
+        sections.append(Section("How to read this", 2, tuple(_notes(audit))))
     return sections
+
+
+def _notes(audit: Audit) -> Iterator[str]:
+    prices = ", ".join(sorted({each.priced_model for each in audit.sessions if each.boundaries}))
+    yield from (note.format(prices=prices) for note in CAVEATS)
+    if not audit.show_text:
+        yield "Names of what was lost are shown with --show-text."
 
 
 def _overall(audit: Audit) -> Iterator[str]:
@@ -253,19 +258,19 @@ def _unused(session: SessionAudit) -> Iterator[str]:
 def _beside(
     session: SessionAudit, compacted: Sequence[SessionAudit], plain: Sequence[SessionAudit]
 ) -> Iterator[str]:
-    """Name, once, the files of a session that hold none of its compactions."""
-    first = next(each for each in compacted if each.identity == session.identity)
+    """Name, once, the files of a conversation that hold none of its compactions."""
+    first = next(each for each in compacted if each.conversation == session.conversation)
     if session is first:
         for each in plain:
             size = counted(each.requests, "request")
-            yield f"Another file of this session holds no compaction: {each.source} ({size})."
+            yield f"Another file of it holds no compaction: {each.source} ({size})."
 
 
 def _what_fires(sessions: Sequence[SessionAudit]) -> str:
     return (
-        f"{counted(len(sessions), 'log')} in which nothing was compacted. Below: before which "
-        "request, at how many input tokens, a strategy would first have done something, and what: "
-        "as it is, and with half of the session's largest input as its threshold (half). "
+        f"{counted(len(sessions), 'conversation')} in which nothing was compacted. Below: before "
+        "which request, at how many input tokens, a strategy would first have done something, and "
+        "what: as it is, and with half of the session's largest input as its threshold (half). "
         "my_pi_agent and three_layer clear, snip and offload before their threshold, and decide by "
         "characters; my_pi_agent summarizes from 80 % of it."
     )

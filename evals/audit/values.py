@@ -211,6 +211,11 @@ class SessionAudit:
         return self.session or f"{self.source}#{self.transcript}"
 
     @property
+    def conversation(self) -> tuple[str, str]:
+        """Name it: a session may have several, of agents below its first and of rewinds."""
+        return (self.identity, self.transcript)
+
+    @property
     def is_compacted(self) -> bool:
         return bool(self.boundaries or self.unused)
 
