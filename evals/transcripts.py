@@ -26,10 +26,10 @@ NATIVE_FORMAT: Final = "compaction-evals/transcript"
 NATIVE_VERSION: Final = 1
 
 Provenance = Literal["recorded", "authored", "generated"]
+"""Real log; written for this project and played through real tools; made by `evals.synthetic`."""
 AUTHORED_MODELS: Final = ("scripted", "authored")
 """How the names begin under which scripted endpoints answer: what they say was written by people,
 wherever the recording of it lies."""
-"""Real log; written for this project and played through real tools; made by `evals.synthetic`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +232,20 @@ def from_native(raw: Mapping[str, Any], *, where: str) -> Transcript:
 def _segment_json(segment: Segment) -> Json:
     return {
         "messages": messages_to_openai(segment.messages),
-        "requests": [asdict(request) for request in segment.requests],
+        "requests": [_request_json(request) for request in segment.requests],
         "opened_by": asdict(segment.opened_by) if segment.opened_by else None,
     }
+
+
+def _request_json(request: RecordedRequest) -> Json:
+    """Return the request without what is newer than the digests of runs and stands at its default.
+
+    Runs and recorded answers know a transcript by its digest: a new field must not change it.
+    """
+    raw = asdict(request)
+    if request.usage is not None and request.usage.is_cache_logged:
+        del raw["usage"]["is_cache_logged"]
+    return raw
 
 
 def _segment_from_json(raw: Mapping[str, Any]) -> Segment:

@@ -136,7 +136,8 @@ def compare(
     if not any(each.differences or each.new_failures for each in found):
         raise ResultsError(
             f"{baseline.run.path} ({baseline.label}) and {candidate.run.path} ({candidate.label}) "
-            "have no transcript in common that both scored; run both on the same files"
+            "have no transcript in common that both scored; run both on the same files, and again "
+            "if files have changed or are read in another way since"
         )
     return _adjusted(found)
 

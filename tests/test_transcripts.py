@@ -220,3 +220,19 @@ def test_fields_that_a_file_leaves_out_have_their_defaults():
     raw = {"version": 1, "name": "t", "segments": []}
 
     assert from_native(raw, where="file.json") == Transcript("t", (), source="file.json")
+
+
+def test_the_digest_is_that_of_older_runs():
+    """Runs and recorded answers of before know a transcript by it."""
+    usage = Usage(10, 2, cached_input_tokens=3, cache_write_tokens=4)
+    segment = Segment(
+        MESSAGES,
+        (RecordedRequest(1, 1.5, "m", usage, 0.25), RecordedRequest(3)),
+        RecordedCompaction("full", "auto", 9, 8, "short"),
+    )
+    silent = replace(usage, is_cache_logged=False)
+    other = replace(segment, requests=(replace(segment.requests[0], usage=silent),))
+
+    assert Transcript("a", (segment,)).digest == "120176c4b8825e999b194187d2999374"
+    assert Transcript("a", (other,)).digest != Transcript("a", (segment,)).digest
+    assert from_native(to_native(Transcript("a", (other,))), where="x").segments == (other,)

@@ -135,4 +135,6 @@ def _loaded(row: "Row") -> "Transcript":
         found = load(location)
         if found.digest == row.transcript_digest:
             return found
-    raise ExplainError(f"{row.source} has changed since the run; run it again")
+    raise ExplainError(
+        f"{row.source} has changed since the run, or is read in another way now; run it again"
+    )
