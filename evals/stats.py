@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 MIN_CLUSTERS: Final = 10
 """Below this the values of the transcripts are shown and no claim is made. DESIGN section 10."""
 MIN_CLUSTERS_BCA: Final = 20
-"""From here on the bootstrap is BCa, below it percentile: BCa's acceleration is a third moment."""
+"""From here on BCa holds its level. At 10 sessions and 95 % it covers 79 to 90 %, Student's t 78 to
+94 %, the wider of both 81 to 95 %, by shape: `tests/test_stats.py` simulates it."""
 DRAWS: Final = 10_000
 SEED: Final = 20_240_917
 MAX_EXACT_CLUSTERS: Final = 13
@@ -33,7 +34,7 @@ VERDICT_LEVEL: Final = 0.9
 TIE: Final = 1e-9
 """Differences of metrics up to this are rounding."""
 
-Method = Literal["BCa bootstrap", "percentile bootstrap", "t"]
+Method = Literal["BCa bootstrap", "BCa bootstrap or t", "percentile bootstrap", "t"]
 Verdict = Literal["non-inferior", "inferior", "inconclusive", "not supported"]
 
 
@@ -110,20 +111,30 @@ def clustered(
 def bootstrap_interval(data: Clustered, *, level: float = 0.95) -> Interval | None:
     """Return the cluster bootstrap interval of the mean (or ratio of sums).
 
-    `DRAWS` draws of whole clusters with a fixed seed; BCa from `MIN_CLUSTERS_BCA` clusters on,
-    percentile below.
+    `DRAWS` draws of whole clusters with a fixed seed, BCa; below `MIN_CLUSTERS_BCA` clusters each
+    end is the farther one of BCa and Student's t, within the means of the clusters.
 
     Returns:
         None for fewer than `MIN_CLUSTERS` clusters: too few for a claim.
     """
     if data.n_clusters < MIN_CLUSTERS:
         return None
+    is_small = data.n_clusters < MIN_CLUSTERS_BCA
+    method: Method = "BCa bootstrap or t" if is_small else "BCa bootstrap"
     if _is_constant(data):
-        method: Method = _method(data.n_clusters)
         return Interval(data.mean, data.mean, level, method)
+    low, high = _bca(data, level)
+    if is_small:
+        means = data.sums / data.weights
+        half = _t_half(data, level)
+        low = min(low, max(data.mean - half, float(means.min())))
+        high = max(high, min(data.mean + half, float(means.max())))
+    return Interval(low, high, level, method)
+
+
+def _bca(data: Clustered, level: float) -> tuple[float, float]:
     from scipy import stats
 
-    method = _method(data.n_clusters)
     has_equal_weights = bool((data.weights == data.weights[0]).all())
     found = stats.bootstrap(
         (data.sums / data.weights,) if has_equal_weights else (data.sums, data.weights),
@@ -133,10 +144,20 @@ def bootstrap_interval(data: Clustered, *, level: float = 0.95) -> Interval | No
         batch=1_000,
         vectorized=True,
         confidence_level=level,
-        method="BCa" if method == "BCa bootstrap" else "percentile",
+        method="BCa",
         rng=generator(),
     ).confidence_interval
-    return Interval(float(found.low), float(found.high), level, method)
+    return float(found.low), float(found.high)
+
+
+def _t_half(data: Clustered, level: float) -> float:
+    """Return half of Student's interval; of a ratio by its linear part (delta method)."""
+    from scipy import stats
+
+    n = data.n_clusters
+    left = data.sums - data.mean * data.weights
+    error = float((n / (n - 1) * (left**2).sum()) ** 0.5 / data.weights.sum())
+    return float(stats.t.ppf((1 + level) / 2, n - 1)) * error
 
 
 def t_interval(data: Clustered, *, level: float = 0.95) -> Interval | None:
@@ -233,51 +254,6 @@ def verdict_of(differences: Clustered, *, margin: float) -> Verdict:
     return "inferior" if interval.high < -margin else "inconclusive"
 
 
-def minimum_detectable_effect(
-    differences: Clustered, *, alpha: float = 0.05, power: float = 0.8
-) -> float | None:
-    """Return the smallest true difference that a one-sided test of this corpus would find.
-
-    (z(1 - alpha) + z(power)) * standard deviation of the cluster means / sqrt(n clusters).
-
-    Returns:
-        None for fewer than 2 clusters.
-
-    Source: Miller (2024), section 5.
-    """
-    if differences.n_clusters < 2:
-        return None
-    return float(_z_sum(alpha, power) * spread_of(differences) / differences.n_clusters**0.5)
-
-
-def spread_of(data: Clustered) -> float:
-    """Return the standard deviation of the cluster means; of at least 2 clusters."""
-    return float((data.sums / data.weights).std(ddof=1))
-
-
-def sessions_needed(
-    spread: float, margin: float, *, alpha: float = 0.05, power: float = 0.8
-) -> int:
-    """Return how many sessions a one-sided test at this margin takes.
-
-    Args:
-        spread: Standard deviation of the difference between sessions.
-        margin: In the same unit; above 0.
-        alpha: Chance of a wrong "yes".
-        power: Chance of a right one.
-    """
-    if margin <= 0:
-        raise StatisticsError(f"margin must be > 0, got {margin}")
-    exact = (_z_sum(alpha, power) * spread / margin) ** 2
-    return max(2, -int(-exact // 1))
-
-
-def _z_sum(alpha: float, power: float) -> float:
-    from scipy import stats
-
-    return float(stats.norm.ppf(1 - alpha) + stats.norm.ppf(power))
-
-
 def _mean(values: "Floats", axis: int = -1) -> "Floats":
     mean: Floats = values.mean(axis=axis)
     return mean
@@ -290,10 +266,6 @@ def _ratio(sums: "Floats", weights: "Floats", axis: int = -1) -> "Floats":
 
 def _is_constant(data: Clustered) -> bool:
     return bool((abs(data.sums - data.mean * data.weights) <= TIE * data.weights).all())
-
-
-def _method(n_clusters: int) -> Method:
-    return "BCa bootstrap" if n_clusters >= MIN_CLUSTERS_BCA else "percentile bootstrap"
 
 
 def generator() -> "np.random.Generator":

@@ -11,6 +11,7 @@ from typing import Final
 
 import pandas as pd
 
+from evals.power import minimum_detectable_effect, sessions_needed, spread_of
 from evals.results import ResultsError
 from evals.stats import (
     MIN_CLUSTERS,
@@ -22,10 +23,7 @@ from evals.stats import (
     clustered,
     holm,
     mcnemar_p,
-    minimum_detectable_effect,
-    sessions_needed,
     sign_flip_p,
-    spread_of,
     verdict_of,
 )
 from reports.frames import Run

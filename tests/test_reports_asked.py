@@ -78,8 +78,8 @@ def test_ten_transcripts_have_an_interval(tmp_path):
 
     (line,) = asked(run).rows
 
-    # A bootstrap of ten zeros and ones, five each: binomial, 0.2 to 0.8.
-    assert line[3:5] == ("50.0", "[20.0, 80.0]")
+    # Student's t of ten zeros and ones, five each: 50 +- 2.262 * 52.7 / sqrt(10).
+    assert line[3:5] == ("50.0", "[12.3, 87.7]")
 
 
 def test_next_calls_stand_beside_what_the_model_repeats_itself(tmp_path):

@@ -167,13 +167,13 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
         load(tmp_path)
 
 
-def test_ten_sessions_have_a_percentile_interval():
+def test_ten_sessions_have_an_interval():
     values = pd.Series([0.0, 1.0] * 5)
 
     found = estimate(values, pd.Series(range(10)))
 
-    # The mean of ten draws is binomial: P(<= 1 of 10) = 1.1 %, P(<= 2 of 10) = 5.5 %.
-    assert (found.low, found.high) == pytest.approx((0.2, 0.8))
+    # Student's t: 0.5 +- 2.262 * 0.527 / sqrt(10).
+    assert (found.low, found.high) == pytest.approx((0.123, 0.877), abs=5e-4)
     assert found.allows_claims
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evals.power import minimum_detectable_effect, sessions_needed
 from evals.stats import (
     DRAWS,
     MIN_CLUSTERS,
@@ -17,8 +18,6 @@ from evals.stats import (
     clustered,
     holm,
     mcnemar_p,
-    minimum_detectable_effect,
-    sessions_needed,
     sign_flip_p,
     t_interval,
     verdict_of,
@@ -83,19 +82,41 @@ def test_an_interval_is_within_the_values_and_the_same_every_time():
     assert interval is not None
     assert 0.1 < interval.low < data.mean < interval.high < 0.9
     assert interval == bootstrap_interval(data)
-    assert interval.method == "percentile bootstrap"
+    assert interval.method == "BCa bootstrap or t"
 
 
-def test_twenty_sessions_get_bca():
+def test_twenty_sessions_get_bca_and_fewer_the_wider_of_bca_and_t():
     values = [(n * 7 % 20) / 20 for n in range(MIN_CLUSTERS_BCA)]
 
     assert bootstrap_interval(each_alone(values)).method == "BCa bootstrap"
-    assert bootstrap_interval(each_alone(values[1:])).method == "percentile bootstrap"
+    assert bootstrap_interval(each_alone(values[1:])).method == "BCa bootstrap or t"
 
 
 def test_equal_values_have_an_interval_without_width():
     assert bootstrap_interval(each_alone([0.25] * 30))[:2] == (0.25, 0.25)
     assert t_interval(each_alone([0.25] * 3))[:2] == (0.25, 0.25)
+
+
+def test_an_interval_of_few_sessions_is_never_narrower_than_students():
+    # mean 0.5, ten values of 0 and 1: 0.5 +- 2.262157 * 0.527046 / sqrt(10).
+    low, high = bootstrap_interval(each_alone([0.0, 1.0] * 5))[:2]
+
+    assert (low, high) == pytest.approx((0.5 - 0.377034, 0.5 + 0.377034), abs=1e-4)
+
+
+def test_the_wider_of_both_is_cut_to_what_was_seen():
+    low, high = bootstrap_interval(each_alone([0.8, *[1.0] * 9]))[:2]
+
+    assert 0.8 <= low < 0.98 < high <= 1.0
+
+
+def test_students_interval_of_a_ratio_is_that_of_a_mean_if_all_weigh_the_same():
+    values = [0.1, 0.9, 0.4, 0.6, 0.5, 0.2, 0.8, 0.3, 0.7, 0.5]
+    ratio = clustered([4 * value for value in values], range(10), [4.0] * 10)
+
+    assert bootstrap_interval(ratio)[:2] == pytest.approx(
+        bootstrap_interval(each_alone(values))[:2]
+    )
 
 
 def test_a_bootstrap_of_normal_values_is_near_the_normal_interval():
@@ -228,8 +249,8 @@ def test_the_minimum_detectable_effect_is_the_margin_that_needs_this_many_sessio
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [20, 50])
-@pytest.mark.parametrize("shape", ["beta", "clustered", "ratio"])
+@pytest.mark.parametrize("n", [10, 14, 20, 50])
+@pytest.mark.parametrize("shape", ["beta", "clustered", "ratio", "full or not", "difference"])
 def test_coverage_of_the_bootstrap_interval_is_90_to_97_percent(n, shape):
     generator = np.random.default_rng([n, len(shape)])
     covered = 0
@@ -249,6 +270,10 @@ def _sample(generator, n, shape):
         of_session = generator.beta(4, 1.5, n)
         noise = generator.normal(0, 0.02, sizes.sum())
         return clustered(np.repeat(of_session, sizes) + noise, np.repeat(range(n), sizes)), 4 / 5.5
+    if shape == "full or not":  # two in five keep all, the others any share
+        return each_alone(np.where(generator.random(n) < 0.4, 1.0, generator.random(n))), 0.7
+    if shape == "difference":
+        return each_alone(generator.beta(4, 1.5, n) - generator.beta(4, 1.5, n)), 0.0
     # tokens after over tokens before: sizes spread over orders of magnitude, savings with them
     before = generator.lognormal(10, 0.6, n)
     return clustered(before * generator.beta(3, 3, n), range(n), before), 0.5
