@@ -1,6 +1,5 @@
 """The `doctor` command: a table of what was read, and each reason why something was not."""
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -13,6 +12,7 @@ from compaction.errors import one_line
 from compaction.messages import Json
 from evals.calibration import Calibration
 from evals.checkup import Checked, FileCheck, check_files
+from evals.printed_json import printed_json
 from evals.transcripts import Skipped
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def examine(paths: Sequence[Path], *, as_json: bool, calibrate: bool = True) -> 
         sys.stderr.write(f"stopped after {len(found)} of {n_files} files\n")
     if as_json:
         report = {"is_complete": is_whole, "files": [to_json(check) for check in found]}
-        sys.stdout.write(json.dumps(report, ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(printed_json(report, indent=2) + "\n")
     else:
         _print(found, Console())
     if not is_whole:

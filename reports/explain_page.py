@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from reports.wording import clean
+
 MAX_TEXT_CHARS: Final = 200_000
 """Of one message on one side."""
 
@@ -24,6 +26,7 @@ def page(explanation: Mapping[str, Any]) -> str:
     )
     pairs = [_pair(pair) for pair in explanation["pairs"]]
     return environment.get_template("explain.html.j2").render(
+        clean=clean,
         found=explanation,
         pairs=pairs,
         style=environment.get_template("page.css.j2").render(),

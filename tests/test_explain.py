@@ -1,7 +1,7 @@
 """One request under one setting: both sides, the needs, and what would have kept them."""
 
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -132,6 +132,15 @@ def test_the_page_shows_hostile_text_as_text():
     assert "<b>bold" not in text
     assert "&lt;b&gt;bold" in text
     assert "default-src 'none'; style-src 'unsafe-inline'" in text
+
+
+def test_names_on_the_page_turn_no_text():
+    found = replace(explained(summarised("x")), label="a\x1b\u202e", transcript="b\u2066")
+
+    text = page(asdict(found))
+
+    assert "a\\u001b\\u202e" in text
+    assert not set("\x1b\u202e\u2066") & set(text)
 
 
 def test_an_edited_message_shows_what_replaced_it():

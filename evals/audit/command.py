@@ -1,6 +1,5 @@
 """The `audit` command: from flags to an audit, and from an audit to files."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -22,6 +21,7 @@ from evals.cells import ModelChoice
 from evals.fidelity.placebo import PlaceboChoice
 from evals.loading import LoadReport, Location, load, survey
 from evals.money.price_choice import choose_prices
+from evals.printed_json import printed_json
 from evals.running import RunRequest, settings_of
 from evals.settings import Setting, check
 from evals.transcripts import Transcript
@@ -190,7 +190,7 @@ def to_json(audit: Audit) -> Json:
 
 
 def json_text(audit: Audit) -> str:
-    return json.dumps(to_json(audit), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return printed_json(to_json(audit)) + "\n"
 
 
 def write_files(audit: Audit, folder: Path) -> None:

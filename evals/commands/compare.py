@@ -1,6 +1,5 @@
 """`compare`: two settings, or two runs, on the same transcripts; a gate for CI."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +11,7 @@ from evals.commands.exit_codes import EXIT_FAILED
 from evals.commands.flags import pairs_of
 from evals.commands.notes import say_incomplete
 from evals.commands.progress import steps
+from evals.printed_json import printed_json
 
 if TYPE_CHECKING:
     from reports.compare import Comparison
@@ -69,7 +69,7 @@ def compare(
         write_text(md, compare_text.markdown(found, failed, left_out))
     if as_json:
         content = compare_text.as_json(found, failed, left_out)
-        typer.echo(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
+        typer.echo(printed_json(content))
     else:
         console = Console()
         console.print(compare_text.terminal(found, left_out, width=console.width))

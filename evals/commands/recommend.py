@@ -1,6 +1,5 @@
 """`recommend`: the cheapest setting of a run that reaches enough, as configuration to copy."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +8,7 @@ import typer
 from compaction.errors import StrategyError
 from evals.commands.exit_codes import EXIT_FAILED, EXIT_UNCONFIRMED
 from evals.commands.notes import say_incomplete
+from evals.printed_json import printed_json
 
 MinReach = Annotated[
     str | None,
@@ -87,7 +87,7 @@ def print_recommendations(
     )
     if as_json:
         content = recommend_json.as_json(found)
-        typer.echo(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
+        typer.echo(printed_json(content))
     else:
         Console().print(recommend_text.terminal(found), crop=False)
     named = [each for each in found if each.chosen is not None]
