@@ -30,7 +30,8 @@ TABLE_CHARS: Final = 112
 """Width from which on no cell of the table is cut."""
 EXPLANATION: Final = (
     "Difference: candidate minus baseline, mean over the transcripts that both scored; fractions "
-    "in percentage points. Interval: bootstrap over sessions. p: sign flips, two-sided; where "
+    "in percentage points. Interval: bootstrap over sessions, of fewer than "
+    "20 the wider of it and Student's t. p: sign flips, two-sided; where "
     "there is a verdict it is adjusted (Holm) for all of those here, else it stands as it is. "
     "Verdict: non-inferior if the whole 90 % interval, which stands beside it, is better than "
     "minus the margin, inferior if the whole of it is worse; each by itself, not adjusted."

@@ -103,10 +103,12 @@ def pareto_set(candidates: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], 
             front.append([each])
             continue
         last = front[-1][0]
-        if _is_same(each, last):
-            front[-1].append(each)
-        elif each.reach > last.reach + TIE:
+        if each.reach > last.reach + TIE:
+            if _cost_same(each, last):  # dearer by a rounding only
+                front.pop()
             front.append([each])
+        elif _cost_same(each, last) and each.reach >= last.reach - TIE:
+            front[-1].append(each)
     return tuple(map(tuple, front))
 
 
@@ -137,9 +139,8 @@ def _guaranteed(candidate: Candidate) -> float:
     return candidate.worst[1] if lower is None else lower
 
 
-def _is_same(each: Candidate, other: Candidate) -> bool:
-    close = abs(each.cost - other.cost) <= TIE * max(1.0, abs(other.cost))
-    return close and abs(each.reach - other.reach) <= TIE
+def _cost_same(each: Candidate, other: Candidate) -> bool:
+    return abs(each.cost - other.cost) <= TIE * max(1.0, abs(other.cost))
 
 
 def _of_provenance(

@@ -60,7 +60,9 @@ def terminal(found: Sequence[Recommendation]) -> RenderableType:
                 parts += [Text(label, style="bold"), Text("")]
             for form in configurations_of(each.chosen):
                 parts += [*_written(form), Text("")]
-    return Group(*parts, Text(EXPLANATION, style="dim"), Text(NOT_ALL, style="dim"))
+    if any(each.pareto for each in found):
+        parts += [Text(EXPLANATION, style="dim"), Text(NOT_ALL, style="dim")]
+    return Group(*parts)
 
 
 def title(each: Recommendation) -> str:
@@ -89,6 +91,8 @@ def sentences(each: Recommendation) -> Iterator[str]:
                 f"{clean(name, 60)} {percent(v)}" for name, v in each.chosen.values()
             )
             yield f"Its reach by transcript, %: {values}."
+    elif each.pareto:
+        yield f"Without compaction the cost is {cost_text(each.cost_before, each.unit)}."
     yield from _confirmed(each)
     yield from _left_out(each)
 
@@ -167,11 +171,12 @@ def _beside(chosen: Candidate) -> Iterator[str]:
 
 def _near(each: Recommendation) -> Iterator[str]:
     others = [item for item in each.near if item is not each.chosen]
+    within = f"within {percent(NEAR_FRACTION, 0)} % in cost and {percent(NEAR_FRACTION, 0)} point"
     if not others:
-        yield f"No other setting is within {percent(NEAR_FRACTION, 0)} % of it in cost and reach."
+        yield f"No other setting is {within} in reach of it."
         return
     names = listed([clean(item.label) for item in others], 6)
-    yield f"Near-equal (within {percent(NEAR_FRACTION, 0)} % in cost and reach): {names}."
+    yield f"Near-equal ({within} in reach): {names}."
     for name, values in ranges_of(each.near).items():
         yield f"  {name}: {', '.join(values)}"
 

@@ -197,6 +197,7 @@ def test_if_none_reaches_enough_the_closest_is_named_and_no_configuration_printe
 
     assert (found.chosen, found.nearest.label) == (None, setting(3))
     text = "\n".join(recommend_text.sentences(found))
+    assert "Without compaction the cost is 2.0 thousand tokens." in text
     assert "No setting reaches 95.0 % on every one of these transcripts" in text
     assert "90.0 % on its worst" in text
     assert recommend_json.as_json([found])["recommendations"][0]["configurations"] == []
@@ -343,6 +344,7 @@ def test_where_no_setting_can_be_judged_the_reason_is_told(
 
     assert code == 1
     assert out.splitlines()[1].startswith(reason)
+    assert "no other beats" not in out
 
 
 @pytest.mark.slow
@@ -438,6 +440,13 @@ def test_the_pareto_set_is_what_no_other_setting_beats(given_points):
         )
     ]
     assert sorted(front) == sorted(unbeaten)
+
+
+def test_a_cost_that_is_higher_by_a_rounding_only_is_the_same_cost():
+    worse, better = candidate(30.0, 0.8), candidate(30.0 + 1e-12, 0.9)
+
+    assert pareto_set([worse, better]) == ((better,),)
+    assert pareto_set([candidate(30.0, 0.9), better])[0][1] is better
 
 
 @given(points)
