@@ -165,8 +165,9 @@ def _shown(each: pd.DataFrame) -> dict[str, Any]:
 
 def saving_of(each: pd.DataFrame) -> float | None:
     """Return the saving over some transcripts together; None if no input was measured."""
-    before = each["input_tokens_before"].sum()
-    return float(1 - each["input_tokens_after"].sum() / before) if before else None
+    after = each["input_tokens_after"]
+    before = each["input_tokens_before"].where(after.notna()).sum()
+    return float(1 - after.sum() / before) if before else None
 
 
 def dollar_saving_of(each: pd.DataFrame) -> float | None:

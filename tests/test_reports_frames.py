@@ -28,6 +28,15 @@ def test_the_saving_is_a_ratio_of_sums_beside_a_mean_of_ratios(small):
     assert line["saving_fraction_mean"] == pytest.approx((0.5 + 0.1) / 2)
 
 
+def test_what_was_not_measured_after_does_not_count_as_saved(tmp_path):
+    lacking = {"saving_fraction": None, "input_tokens_after": None, "engaged": False}
+    rows = [row("a", "x", saving=0.5), row("b", "x", saving=0.5, **lacking)]
+
+    line = line_of(load(write_run(tmp_path / "lacking", rows)), "x")
+
+    assert line["saving_ratio"] == pytest.approx(0.5)
+
+
 def test_reach_is_a_mean_over_transcripts_with_their_range(small):
     found = estimate_of(line_of(small, "xun(k=2)"), "reach")
 
