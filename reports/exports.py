@@ -29,7 +29,7 @@ File = tuple[str, Callable[[Path], object]]
 
 def tables(run: Run) -> dict[str, pd.DataFrame]:
     """Return the tidy tables of a run by name: `rows` (a cell each) and `settings`."""
-    rows = run.rows.copy()
+    rows = run.rows.drop(columns="key")
     for name in NESTED:
         rows[name] = [json.dumps(value, ensure_ascii=False, default=list) for value in rows[name]]
     return {"rows": rows, "settings": run.settings()}

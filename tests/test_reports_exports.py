@@ -45,6 +45,8 @@ def test_the_tables_come_back_with_every_row(exported):
         item.reach for item in small_rows() if item.reach is not None
     )
     assert rows.loc[rows["violations"] > 0, "violated"].tolist() == ['{"calls_stay_paired": 4}']
+    assert "key" not in rows.columns  # how the report names a transcript to itself
+    assert "\x1f" not in (folder / "rows.csv").read_text("utf-8")
     settings = pd.read_csv(folder / "settings.csv")
     assert set(settings["label"]) == {item.label for item in small_rows()}
 
