@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from reports.wording import clean
+from reports.wording import clean, pieces
 
 PAGE_FILE: Final = "audit.html"
 MAX_SENTENCE_CHARS: Final = 4_000
@@ -29,6 +29,7 @@ def audit_html(audit: Mapping[str, Any]) -> str:
         clean=_sentence,
         first=first,
         footer=_footer(audit),
+        pieces=pieces,
         sections=others,
         style=environment.get_template("page.css.j2").render(),
     )

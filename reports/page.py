@@ -8,7 +8,6 @@ Vega evaluates expressions with its interpreter. The same run gives the same byt
 import base64
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -38,11 +37,9 @@ from reports.summaries import TITLE as SUMMARIES_TITLE
 from reports.summaries import summaries
 from reports.validity import HEADS as STATUS_HEADS
 from reports.validity import TITLE as VALIDITY_TITLE
-from reports.wording import MISSING, clean, count, kilo, percent
+from reports.wording import MISSING, clean, count, kilo, percent, pieces
 
 _SHOWN: Final = ["engaged", "reach", "saving_fraction"]
-_BREAKS: Final = re.compile(r"(?<=[(_/,])|(?==)")
-"""Where a long name may go on in the next line."""
 MAX_SHORT_CHARS: Final = 60
 """Names in the wide table of transcripts."""
 
@@ -125,7 +122,7 @@ def html(run: Run) -> str:
         how_to="" if is_text_shown(run) else HOW_TO,
         lost_heads=HEADS,
         meanings=_meanings(run, sections),
-        pieces=_BREAKS.split,
+        pieces=pieces,
         script_hashes=" ".join(map(_hash, scripts)),
         scripts=scripts,
         sections=sections,

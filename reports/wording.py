@@ -8,6 +8,8 @@ from typing import Final
 MISSING: Final = "–"
 MAX_NAME_CHARS: Final = 120
 """Names and errors come from files of others; a report shows this much of each."""
+_BREAKS: Final = re.compile(r"(?<=[(_/,])|(?==)")
+"""Where a long name may go on in the next line."""
 _DIGITS: Final = re.compile(r"([0-9]+)")
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 """Unicode categories that steer a terminal or turn the direction of text."""
@@ -18,6 +20,11 @@ def clean(text: object, limit: int = MAX_NAME_CHARS) -> str:
     whole = str(text)
     shown = "".join(map(_visible, whole[:limit]))
     return shown if len(whole) <= limit and len(shown) <= limit else f"{shown[: limit - 1]}…"
+
+
+def pieces(name: str) -> list[str]:
+    """Cut a name where it may go on in the next line."""
+    return _BREAKS.split(name)
 
 
 def natural(text: str) -> tuple[tuple[str, float], ...]:
