@@ -21,7 +21,12 @@ ALLOWED_PLACES = {
     "genai_prices": ("evals.money.price_list",),
     "hypothesis": ("compaction.contract.generators", "compaction.contract.machine"),
     "jinja2": ("reports.",),
-    "numpy": ("evals.stats", "evals.oracle", "evals.probing.agreement"),
+    "numpy": (
+        "evals.stats",
+        "evals.bounded",
+        "evals.oracle",
+        "evals.probing.agreement",
+    ),
     "openai": ("compaction.llm",),
     "pandas": ("reports.",),
     "pydantic": ("compaction.", "evals."),
@@ -39,7 +44,7 @@ ALLOWED_PLACES = {
         "reports.recommend_text",
         "reports.tables",
     ),
-    "scipy": ("evals.stats", "evals.oracle"),
+    "scipy": ("evals.stats", "evals.power", "evals.oracle"),
     "tiktoken": ("compaction.vocabulary", "compaction.tokens"),
     "typer": ("evals.cli", "evals.commands."),
     "vcr": ("evals.recording.recorder",),
@@ -103,6 +108,9 @@ def points_up(found: Import) -> bool:
     if is_in(found.importer, "reports"):
         places = (
             "evals.results",
+            "evals.bounded",
+            "evals.fidelity.placebo",
+            "evals.power",
             "evals.stats",
             "evals.probing.agreement",
             "evals.probing.replicates",
