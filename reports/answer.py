@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import pandas as pd
+
 from evals.stats import MIN_CLUSTERS
 from reports.answer_text import numbers_of
 from reports.confirm import ALPHA
@@ -74,7 +76,11 @@ def _answer(run: Run, provenance: str) -> Answer:
         return Answer(f"{text}about what is lost.", tuple(_advice(run, provenance, lines)))
     best = best_setting(run, provenance)
     text = _why_none(run, provenance, lines) if best is None else _named(run, provenance, best)
-    notes = [*_left_out(run, provenance, lines, best), *_controls_ahead(run, provenance, lines)]
+    notes = [
+        *_left_out(run, provenance, lines, best),
+        *_dearer(lines),
+        *_controls_ahead(run, provenance, lines),
+    ]
     return Answer(f"{where} {text}", tuple(notes))
 
 
@@ -193,6 +199,23 @@ def _fault(run: Run, provenance: str, line: Mapping[str, Any]) -> str | None:
     if 2 * line["reach_n"] < line["with_needs"]:
         return f"engaged on {line['reach_n']} of {line['with_needs']} transcripts with needs"
     return None
+
+
+def _dearer(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield which settings make the bill larger, the worst first, however many tokens they save."""
+    priced = [line for line in lines if line["engaged"] and pd.notna(line["shown_usd_saving"])]
+    dear = sorted(
+        (line for line in priced if line["shown_usd_saving"] < 0),
+        key=lambda line: float(line["shown_usd_saving"]),
+    )
+    if dear:
+        names = [
+            f"{clean(line['label'])} {percent(-line['shown_usd_saving'], 0)} %" for line in dear
+        ]
+        yield (
+            f"DEARER than no compaction: {len(dear):,} of {plural(len(priced), 'setting')}: "
+            f"{listed(names, MAX_LEFT_OUT)} more dollars."
+        )
 
 
 def _controls_ahead(run: Run, provenance: str, lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -372,6 +372,36 @@ def test_a_confirmation_of_one_or_three_settings_is_seldom_wrong(kind):
         assert wrong / n_draws <= 0.06, (names, wrong)
 
 
+def swept(seed, n_sessions, *, good=None):
+    """Return 8 settings that keep all or nothing: true reach 0.85, of the good one 0.99."""
+    draw = np.random.default_rng(seed)
+
+    def cells(share):
+        return sessions(n_sessions, lambda _: float(draw.random() < share))
+
+    return [
+        item for k in range(8) for item in rows_of(setting(k), cells(0.99 if k == good else 0.85))
+    ]
+
+
+@pytest.mark.slow
+def test_the_best_of_8_settings_at_the_limit_is_seldom_confirmed(tmp_path):
+    """16 sweeps, an error of 5 % in each: above 3 has p < 0.01."""
+    confirmed = [
+        recommended(tmp_path / str(seed), swept(seed, 60))[0].is_confirmed for seed in range(16)
+    ]
+
+    assert sum(confirmed) <= 3
+
+
+@pytest.mark.slow
+def test_a_setting_that_keeps_nearly_all_is_confirmed_among_8(tmp_path):
+    found = [recommended(tmp_path / str(seed), swept(seed, 100, good=7))[0] for seed in range(6)]
+
+    right = [each.is_confirmed and each.chosen.label == setting(7) for each in found]
+    assert sum(right) >= 5
+
+
 def test_sessions_not_transcripts_are_counted(tmp_path):
     rows = rows_of(setting(1), sessions(24, lambda at: 0.95), cluster="one session")
 

@@ -287,6 +287,20 @@ def test_a_setting_that_is_dearer_by_its_own_calls_does_not_blame_the_cache(tmp_
     )
 
 
+def test_settings_that_cost_more_than_no_compaction_are_listed_even_if_none_is_named(tmp_path):
+    def priced(label, after):
+        return row("a", label, saving=0.8, reach=0.1, cost_before_usd=2.0, cost_after_usd=after)
+
+    rows = [priced("cheap", 1.0), priced("dear", 2.5), priced("dearest", 5.0), *truncation("a")]
+
+    assert (
+        "DEARER than no compaction: 2 of 3 settings: dearest 150 % and dear 25 % more dollars."
+        in (notes_of(tmp_path / "1", rows))
+    )
+    assert "DEARER" not in notes_of(tmp_path / "2", [rows[0], *truncation("a")])
+    assert "DEARER" not in notes_of(tmp_path / "3", small_rows())
+
+
 def sweep(seed: int, n_settings: int, *, gain: float = 0.0, n: int = 20) -> list:
     """Return settings that reach what truncation does, but for noise; the first one gains."""
     draw = random.Random(seed)
