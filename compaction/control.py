@@ -18,10 +18,11 @@ from compaction.strategy import (
     Promises,
     Request,
     Tier,
+    Waiting,
 )
 from compaction.tiers.growing import Change, Pass, Resumable
 from compaction.tokens import RunningTotal
-from compaction.triggers import Always, Situation, Trigger
+from compaction.triggers import Always, Situation, Tokens, Trigger
 
 
 class Stage:
@@ -142,6 +143,14 @@ class PipelineCompactor:
         self._forced, self._focus = False, None
         self._returned_size = self._total(view, self._context.counter)
         return view
+
+    def waiting(self) -> Waiting | None:
+        """Only a limit in plain tokens tells how long that is."""
+        pipeline, counter = self._pipeline, self._context.counter
+        is_plain = pipeline.mode == "rewriting" and not pipeline.anchored_on_usage
+        if not is_plain or self._forced or not isinstance(pipeline.trigger, Tokens):
+            return None
+        return Waiting(counter, pipeline.trigger.trigger_tokens - self._returned_size)
 
     def record_usage(self, usage: Usage) -> None:
         if self._pipeline.anchored_on_usage and self._returned_size:

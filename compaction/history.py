@@ -120,12 +120,18 @@ class History:
 
     def is_self_contained(self, start: int) -> bool:
         """Whether every result from `start` on answers a call that is from there on too."""
-        calls = self._paired().call_of
-        return all(
-            at in calls and calls[at][0] >= start
-            for at in range(start, self._length)
-            if self._log.messages[at].is_result
-        )
+        return self.contained_until(start) == self._length
+
+    def contained_until(self, start: int) -> int:
+        """Return the index of the first result from `start` on that answers no call from there on.
+
+        The length if there is none.
+        """
+        calls, results = self._paired().call_of, self._log.results
+        for at in results[bisect_left(results, start) : bisect_left(results, self._length)]:
+            if at not in calls or calls[at][0] < start:
+                return at
+        return self._length
 
     def call_of(self, index: int) -> ToolCall | None:
         """Return the call that a message answers; None for what is no result, or an orphan."""
@@ -186,6 +192,10 @@ class View:
         """Return this view followed by `entries`."""
         appended = self.entries + entries
         return View.made_of(self.entries, len(self.entries), appended, self.events + events)
+
+    def grown(self, entries: Entries) -> "View":
+        """Return the view of a later request, at which nothing is done but to append `entries`."""
+        return self.telling(()).appended(entries)
 
     @classmethod
     def made_of(

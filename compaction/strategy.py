@@ -6,7 +6,8 @@ the history into the view before each request. Neither does I/O: see `compaction
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Literal, Protocol
+from math import inf
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from compaction.history import History, Measure, View
 from compaction.llm import ModelCall, ModelReply, Steps, Usage
@@ -136,6 +137,33 @@ class Compactor(Protocol):
 
     def recover(self, handle: str) -> str | None:
         """Return the original text behind a handle named in a view, or None if there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How long views do nothing but grow: each is the one before and what was said since.
+
+    There is no event and no model call until the first request that a limit is broken for, or that
+    brings a result of a call from before this was said.
+    """
+
+    said: Measure | None = None
+    max_said: int = 0
+    """Largest size, by `said`, of what is said from now on. Without a measure there is no limit."""
+    max_usage_tokens: float = inf
+    """Largest total that may be recorded for the request before."""
+
+
+@runtime_checkable
+class Patient(Protocol):
+    """A compactor that knows how long it waits, and need not be asked as long as it does.
+
+    Of the usage in between it need not be told more than the latest.
+    """
+
+    def waiting(self) -> Waiting | None:
+        """Return None if it does not know, or if it may do something at the next request."""
         ...
 
 

@@ -141,6 +141,10 @@ class RunningTotal:
         """Return the size of a view; `unchanged` leading entries, if the caller knows that."""
         return self.of(View(entries), unchanged=unchanged)
 
+    def know(self, view: View, total: int) -> None:
+        """Take in a view whose size is known."""
+        self._view, self._total = view, total
+
     def of(self, view: View, *, unchanged: int | None = None) -> int:
         """Do the same for a view that may know of what it was made."""
         if view.entries is not self._view.entries:

@@ -13,7 +13,7 @@ from compaction.history import Entries, Entry, History, View, generated, whole
 from compaction.llm import Steps, Usage
 from compaction.messages import INSTRUCTION_ROLES
 from compaction.pairing import Pairing, safe_cut_after
-from compaction.strategy import CompactionEvent, Compactor, Context, Promises, Request
+from compaction.strategy import CompactionEvent, Compactor, Context, Promises, Request, Waiting
 from evals.extraction.references import extract_references
 
 CONTROLS: Final[Mapping[str, str]] = {
@@ -70,6 +70,8 @@ class _Window:
     context: Context
     keep_tokens: int | None
     _start: int = 0
+    _room_tokens: int | None = None
+    """What can follow the latest view before it moves; None while instructions may follow."""
 
     def steps(self, history: History, request: Request) -> Steps[View]:
         yield from ()
@@ -85,6 +87,8 @@ class _Window:
                 if cut >= len(history):
                     break
                 self._start = cut
+        room_tokens = self.keep_tokens - self._size_from(history, total)
+        self._room_tokens = room_tokens if head < len(history) else None
         view = View(history.prefix(head).entries() + history.entries(self._start))
         removed = self._start - moved_from
         event = CompactionEvent(self._name, "applied", messages_removed=removed)
@@ -99,6 +103,12 @@ class _Window:
         """Return the next safe cut; calls and results are neighbours in nearly every log."""
         tail = history.messages(self._start)
         return self._start + safe_cut_after(tail, 1)
+
+    def waiting(self) -> Waiting | None:
+        if self.keep_tokens is None:
+            return Waiting()
+        room = self._room_tokens
+        return None if room is None else Waiting(self.context.counter, room)
 
     def record_usage(self, usage: Usage) -> None:
         return

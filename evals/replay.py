@@ -5,18 +5,15 @@ here. Whoever scores reads the steps as they come; nothing is collected in memor
 """
 
 import time
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
-from operator import is_
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from compaction.errors import CompactionError, ModelError, StrategyError
-from compaction.history import Entries, History, View
-from compaction.llm import ChatModel, ModelCall, ModelReply, Usage, drive
-from compaction.store import MemoryStore
-from compaction.strategy import Compactor, Context, Request, Strategy
+from compaction.errors import CompactionError, StrategyError
+from compaction.history import History, View
+from compaction.llm import ChatModel, ModelCall, ModelReply, Usage
+from compaction.strategy import Compactor, Context, Request, Strategy, Waiting
 from compaction.tokens import RunningTotal
+from evals.pair import Pair
 from evals.prepare import Prepared, PreparedRequest, PreparedSegment
 
 
@@ -42,58 +39,41 @@ class Step(NamedTuple):
     the twin's too. Most requests are like this, and nearly nothing has to be looked at again."""
 
 
-Outcomes = dict[ModelCall, list[ModelReply | ModelError]]
-"""What came of each call, in the order in which it was made."""
+class Growth(NamedTuple):
+    """Requests in a row at which a view only grew: most are, and nothing has to be looked at."""
 
+    start: Step
+    """The step that all of them grew from."""
+    requests: tuple[PreparedRequest, ...]
+    """At least one."""
+    tokens: tuple[float, ...]
+    """Input tokens of each view, calibrated."""
 
-class RememberingModel:
-    """Gives a compactor the outcomes that its twin had, so that a twin costs no second call.
+    def step(self, number: int) -> Step:
+        """Return one of them as a step of its own."""
+        start, request = self.start, self.requests[number]
+        history = start.segment.history.prefix(request.recorded.position)
+        view = start.view.grown(history.entries(len(start.history)))
+        before = self.requests[number - 1].recorded.position if number else len(start.history)
+        return start._replace(
+            request=request,
+            history=history,
+            view=view,
+            twin=view
+            if start.twin is start.view
+            else start.twin.grown(view.entries[len(start.view) :]),
+            unchanged=len(start.view) + before - len(start.history),
+            tokens=self.tokens[number],
+            model_calls=(),
+            grew=True,
+        )
 
-    The n-th time a call is made, its n-th outcome is given, failures too: a retry is a real one,
-    and a twin fares no better than the first.
-    """
+    def steps(self) -> Iterator[Step]:
+        return map(self.step, range(len(self.requests)))
 
-    def __init__(self, model: ChatModel, outcomes: Outcomes) -> None:
-        self.name = model.name
-        self._model = model
-        self._outcomes = outcomes
-        self._made: Counter[ModelCall] = Counter()
-        self._answered: list[tuple[ModelCall, ModelReply]] = []
-
-    def take_answered(self) -> tuple[tuple[ModelCall, ModelReply], ...]:
-        """Return what was asked and answered since the last time this was called."""
-        if not self._answered:
-            return ()
-        answered = tuple(self._answered)
-        self._answered.clear()
-        return answered
-
-    def complete(self, call: ModelCall) -> ModelReply:
-        if self._is_new(call):
-            try:
-                self._outcomes[call].append(self._model.complete(call))
-            except ModelError as error:
-                self._outcomes[call].append(error)
-        return self._next(call)
-
-    async def acomplete(self, call: ModelCall) -> ModelReply:
-        if self._is_new(call):
-            try:
-                self._outcomes[call].append(await self._model.acomplete(call))
-            except ModelError as error:
-                self._outcomes[call].append(error)
-        return self._next(call)
-
-    def _is_new(self, call: ModelCall) -> bool:
-        return len(self._outcomes.setdefault(call, [])) <= self._made[call]
-
-    def _next(self, call: ModelCall) -> ModelReply:
-        outcome = self._outcomes[call][self._made[call]]
-        self._made[call] += 1
-        if isinstance(outcome, ModelError):
-            raise outcome
-        self._answered.append((call, outcome))
-        return outcome
+    @property
+    def end(self) -> Step:
+        return self.step(len(self.requests) - 1)
 
 
 def replay(
@@ -109,6 +89,27 @@ def replay(
     Raises:
         StrategyError: the strategy raised or broke its contract; names the request.
     """
+    return flat(replay_parts(prepared, strategy, model, seed=seed, deadline=deadline))
+
+
+def flat(parts: Iterable[Step | Growth]) -> Iterator[Step]:
+    """Yield every request as a step."""
+    for part in parts:
+        if isinstance(part, Growth):
+            yield from part.steps()
+        else:
+            yield part
+
+
+def replay_parts(
+    prepared: Prepared,
+    strategy: Strategy,
+    model: ChatModel,
+    *,
+    seed: int = 0,
+    deadline: float | None = None,
+) -> Iterator[Step | Growth]:
+    """Do the same as `replay`, without asking compactors that wait: what they would do is known."""
     for segment in prepared.segments:
         yield from _replay_segment(prepared, segment, strategy, model, seed, deadline)
 
@@ -120,11 +121,13 @@ def _replay_segment(
     model: ChatModel,
     seed: int,
     deadline: float | None,
-) -> Iterator[Step]:
-    pair = _Pair(strategy, model, Context(prepared.counter, seed=seed, deadline=deadline))
+) -> Iterator[Step | Growth]:
+    pair = Pair(strategy, model, Context(prepared.counter, seed=seed, deadline=deadline))
     running = RunningTotal(prepared.counter)
     view = View(())
-    for number, request in enumerate(segment.requests):
+    number = 0
+    while number < len(segment.requests):
+        request = segment.requests[number]
         history = segment.history.prefix(request.recorded.position)
         if deadline is not None and time.monotonic() > deadline:
             raise StrategyError(f"request {request.index}: out of time; raise --cell-timeout")
@@ -144,7 +147,7 @@ def _replay_segment(
             view = View(before[:unchanged] + view.entries[unchanged:], view.events)
         counted = running.of(view, unchanged=unchanged) + prepared.fixed_tokens
         tokens = segment.calibration.size(counted)
-        yield Step(
+        step = Step(
             request,
             segment,
             history,
@@ -156,10 +159,58 @@ def _replay_segment(
             sent.calls,
             sent.grew,
         )
+        yield step
+        number += 1
         try:
             pair.record_usage(usage_told(segment, tokens, request))
+            waiting = pair.waiting()
         except Exception as error:
             raise _failure(request, error) from error
+        if waiting is None:
+            continue
+        growth = _growth(step, counted, number, waiting)
+        if growth is None:
+            continue
+        yield growth
+        number += len(growth.requests)
+        end = growth.end
+        view = end.view
+        running.know(
+            view,
+            counted + end.request.counted_tokens - request.counted_tokens - prepared.fixed_tokens,
+        )
+        pair.grow(view, end.twin, len(end.history))
+        pair.record_usage(usage_told(segment, end.tokens, end.request))
+
+
+def _growth(step: Step, counted_tokens: int, number: int, waiting: Waiting) -> Growth | None:
+    """Return the requests from `number` on for which a compactor that waits need not be asked.
+
+    Args:
+        step: The step before.
+        counted_tokens: Of its view, with all that stands before it.
+        number: Within the segment.
+        waiting: What both compactors say.
+    """
+    segment, history = step.segment, step.segment.history
+    seen = len(step.history)
+    contained = history.contained_until(seen)
+    requests, sizes = [], []
+    told = usage_told(segment, step.tokens, step.request)
+    for request in segment.requests[number:]:
+        position = request.recorded.position
+        if position > contained or told.total_tokens > waiting.max_usage_tokens:
+            break
+        if waiting.said is not None:
+            said = history.prefix(position).total(waiting.said) - step.history.total(waiting.said)
+            if said > waiting.max_said:
+                break
+        grown = request.counted_tokens - step.request.counted_tokens
+        tokens = segment.calibration.size(counted_tokens + grown)
+        requests.append(request)
+        sizes.append(tokens)
+        told = usage_told(segment, tokens, request)
+    return Growth(step, tuple(requests), tuple(sizes)) if requests else None
 
 
 def usage_told(segment: PreparedSegment, tokens: float, request: PreparedRequest) -> Usage:
@@ -172,55 +223,6 @@ def usage_told(segment: PreparedSegment, tokens: float, request: PreparedRequest
         request.output_tokens,
         unlogged_tokens=round(segment.calibration.offset_tokens),
     )
-
-
-class _Sent(NamedTuple):
-    """What two compactors made of a request."""
-
-    view: View
-    twin: View
-    unchanged: int
-    calls: tuple[tuple[ModelCall, ModelReply], ...]
-    grew: bool
-
-
-class _Pair:
-    """Two compactors, started and fed the same; the model is asked once for both."""
-
-    def __init__(self, strategy: Strategy, model: ChatModel, context: Context) -> None:
-        outcomes: Outcomes = {}
-        self._models = [RememberingModel(model, outcomes) for _ in range(2)]
-        self.first, self._second = (
-            strategy.start(replace(context, store=MemoryStore())) for _ in range(2)
-        )
-        self._view = self._twin = View(())
-        self._seen = 0
-
-    def ask(self, history: History, request: Request) -> _Sent:
-        before, twin_before, seen = self._view, self._twin, self._seen
-        view = drive(self.first.steps(history, request), self._models[0])
-        twin = drive(self._second.steps(history, request), self._models[1])
-        self._view, self._twin, self._seen = view, twin, len(history)
-        calls = self._models[0].take_answered()
-        unchanged = view.same_as(before)
-        grew = bool(seen and not view.events and not calls and unchanged == len(before))
-        if grew:
-            said = history.entries(seen)
-            new = view.entries[unchanged:]
-            # Observers tell entries apart by identity, so the objects have to be the same too.
-            is_same = len(new) == len(said) and all(map(is_, new, said))
-            grew = is_same and _is_followed(twin_before, said, twin)
-        return _Sent(view, twin, unchanged, calls, grew)
-
-    def record_usage(self, usage: Usage) -> None:
-        self.first.record_usage(usage)
-        self._second.record_usage(usage)
-
-
-def _is_followed(before: View, said: Entries, after: View) -> bool:
-    """Whether a view is the one before and what was said since."""
-    same = len(before)
-    return after.same_as(before) == same and after.entries[same:] == said
 
 
 def _failure(request: PreparedRequest, error: Exception) -> StrategyError:

@@ -11,11 +11,11 @@ from itertools import chain
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from compaction.history import Entry, History, View
+from compaction.history import Entry, View
 from compaction.strategy import CompactionEvent, Promises
 from compaction.tiers.results import original_text
 from evals.prepare import PreparedRequest
-from evals.replay import Step
+from evals.replay import Growth, Step, flat
 
 MAX_HELD_ENTRIES: Final = 4_000_000
 """Of the views that wait for the key of their run: 32 MB of references. A longer run has none."""
@@ -25,66 +25,73 @@ _EVENT: Final = attrgetter(*(item.name for item in fields(CompactionEvent)))
 
 
 class Run(NamedTuple):
-    """The steps of a replay."""
+    """What a replay gave."""
 
-    steps: Iterable[Step]
+    parts: Iterable[Step | Growth]
     key: str | None
     """Names all that is scored of it; None if it was not read to the end or may not be repeated."""
 
+    @property
+    def steps(self) -> Iterator[Step]:
+        return flat(self.parts)
 
-def keyed(steps: Iterator[Step], promises: Promises) -> Run:
+
+def keyed(parts: Iterator[Step] | Iterator[Step | Growth], promises: Promises) -> Run:
     """Read a run to its end, as far as it is certain to be the same when it is made again.
 
     Args:
-        steps: From a strategy whose store gives back what was put there.
+        parts: From a strategy whose store gives back what was put there.
         promises: Of the strategy: they say which rules it is held to.
     """
-    held: list[Step | _Growth] = []
+    held: list[Step | _Grown] = []
     digest = blake2b(repr(promises).encode(), digest_size=16)
     n_entries, twin = 0, View(())
-    for step in steps:
-        if step.grew:
-            held.append(_Growth(step.request, step.history, step.tokens))
+    for part in parts:
+        if isinstance(part, Growth):
+            _grown(held).add(part.requests, part.tokens)
+            twin = part.end.twin
+            continue
+        if part.grew:
+            _grown(held).add((part.request,), (part.tokens,))
         else:
-            n_entries += len(step.view)
-            if n_entries > MAX_HELD_ENTRIES or not _is_certain(step, twin):
-                return Run(chain(_unfolded(held), (step,), steps), None)
+            n_entries += len(part.view)
+            if n_entries > MAX_HELD_ENTRIES or not _is_certain(part, twin):
+                return Run(chain(_unfolded(held), (part,), parts), None)
             # The twin's view is equal, and is not held as well.
-            held.append(step._replace(twin=step.view))
-            digest.update(_content(step).encode())
-        twin = step.twin
-    return Run(_unfolded(held), digest.hexdigest())
+            held.append(part._replace(twin=part.view))
+            digest.update(_content(part).encode())
+        twin = part.twin
+    return Run(list(_unfolded(held)), digest.hexdigest())
 
 
-class _Growth(NamedTuple):
-    """A step that only grew: its view is made again when it is looked at."""
+class _Grown:
+    """Requests that only grew from the same step."""
 
-    request: PreparedRequest
-    history: History
-    tokens: float
+    def __init__(self, start: Step) -> None:
+        self.start = start
+        self.requests: list[PreparedRequest] = []
+        self.tokens: list[float] = []
+
+    def add(self, requests: Iterable[PreparedRequest], tokens: Iterable[float]) -> None:
+        self.requests += requests
+        self.tokens += tokens
 
 
-def _unfolded(held: Iterable["Step | _Growth"]) -> Iterator[Step]:
-    last: Step | None = None
-    for item in held:
-        if isinstance(item, Step):
-            last = item
-        elif last is not None:
-            said = item.history.entries(len(last.history))
-            view = last.view.telling(()).appended(said)
-            last = last._replace(
-                request=item.request,
-                history=item.history,
-                view=view,
-                twin=view,
-                unchanged=len(last.view),
-                tokens=item.tokens,
-                model_calls=(),
-                grew=True,
-            )
+def _grown(held: list["Step | _Grown"]) -> _Grown:
+    """Return what holds the requests that grow from the latest step."""
+    last = held[-1]
+    if isinstance(last, _Grown):
+        return last
+    held.append(made := _Grown(last))
+    return made
+
+
+def _unfolded(held: Iterable["Step | _Grown"]) -> Iterator[Step | Growth]:
+    for each in held:
+        if isinstance(each, _Grown):
+            yield Growth(each.start, tuple(each.requests), tuple(each.tokens))
         else:
-            raise ValueError("the first step of a run is no growth")
-        yield last
+            yield each
 
 
 def _is_certain(step: Step, twin_before: View) -> bool:

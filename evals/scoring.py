@@ -21,7 +21,7 @@ from evals.foreign import ForeignStrategy
 from evals.money.cost_score import CostScorer
 from evals.probing.action_score import ActionScorer
 from evals.probing.probe_score import ProbeScorer
-from evals.replay import replay
+from evals.replay import Growth, replay_parts
 from evals.runs import Run, keyed
 from evals.safety import SafetyScorer
 from evals.scorers import Cell, Material, Scorer
@@ -93,11 +93,11 @@ def run_of(
     """Replay a transcript under a strategy; arguments and errors as for `score`."""
     deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
     told_strategy = told(strategy, material.prepared, material.oracle)
-    steps = replay(material.prepared, told_strategy, model, seed=seed, deadline=deadline)
+    parts = replay_parts(material.prepared, told_strategy, model, seed=seed, deadline=deadline)
     if isinstance(strategy, ForeignStrategy):
-        return Run(steps, None)
+        return Run(parts, None)
     with _without_collector():
-        return keyed(steps, strategy.promises)
+        return keyed(parts, strategy.promises)
 
 
 def score_run(run: Run, material: Material, strategy: Strategy, *, show_text: bool) -> Score:
@@ -105,7 +105,8 @@ def score_run(run: Run, material: Material, strategy: Strategy, *, show_text: bo
     scorers = scorers_of(Cell(material, strategy, show_text))
     trackers: dict[int, FateTracker] = {}
     with _without_collector():
-        for step in run.steps:
+        for part in run.parts:
+            step = part.end if isinstance(part, Growth) else part
             first_message = step.segment.first_message
             tracker = trackers.setdefault(step.request.segment, FateTracker(first_message))
             if step.grew:
@@ -114,8 +115,13 @@ def score_run(run: Run, material: Material, strategy: Strategy, *, show_text: bo
                 tracker.see(
                     step.history, step.view.entries, step.request.index, unchanged=step.unchanged
                 )
-            for scorer in scorers:
-                scorer.see(step, tracker)
+            if isinstance(part, Growth):
+                for step in part.steps():
+                    for scorer in scorers:
+                        scorer.see(step, tracker)
+            else:
+                for scorer in scorers:
+                    scorer.see(step, tracker)
     columns: dict[str, Any] = {}
     sidecar: Json = {
         "fate_codes": dict(FATE_CODES),

@@ -5,7 +5,7 @@ import pytest
 from compaction.pairing import orphan_results
 from compaction.strategy import parameters_of
 from compaction.systems.xun import ESCALATION_RATIO, CompactionCounter, Xun
-from compaction.systems.xun_strategy import halved
+from compaction.systems.xun_check import halved
 from tests.xun_cases import (
     PLACEHOLDER_CHARS,
     SUMMARY,
