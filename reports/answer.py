@@ -210,11 +210,11 @@ def _dearer(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     )
     if dear:
         names = [
-            f"{clean(line['label'])} {percent(-line['shown_usd_saving'], 0)} %" for line in dear
+            f"{clean(line['label'])} +{percent(-line['shown_usd_saving'], 0)} %" for line in dear
         ]
         yield (
-            f"DEARER than no compaction: {len(dear):,} of {plural(len(priced), 'setting')}: "
-            f"{listed(names, MAX_LEFT_OUT)} more dollars."
+            f"DEARER than no compaction, in dollars, are {len(dear):,} of "
+            f"{plural(len(priced), 'setting')}: {listed(names, MAX_LEFT_OUT)}."
         )
 
 

@@ -294,7 +294,7 @@ def test_settings_that_cost_more_than_no_compaction_are_listed_even_if_none_is_n
     rows = [priced("cheap", 1.0), priced("dear", 2.5), priced("dearest", 5.0), *truncation("a")]
 
     assert (
-        "DEARER than no compaction: 2 of 3 settings: dearest 150 % and dear 25 % more dollars."
+        "DEARER than no compaction, in dollars, are 2 of 3 settings: dearest +150 % and dear +25 %."
         in (notes_of(tmp_path / "1", rows))
     )
     assert "DEARER" not in notes_of(tmp_path / "2", [rows[0], *truncation("a")])
