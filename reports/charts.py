@@ -39,6 +39,8 @@ SAVED_TITLES: Final[Mapping[Unit, str]] = {
     "usd": "saved, % of dollars",
 }
 MAX_STRATEGY_CHARS: Final = 40
+MAX_PATH_CHARS: Final = 5_000
+"""More than a path may have."""
 CHOSEN: Final = "chosen"
 """Parameter that a page sets to the name of the setting that was clicked."""
 _Y: Final = alt.Y("reach:Q", title="reach, % of needs", scale=_SCALE, axis=_AXIS)
@@ -191,7 +193,7 @@ def _point(line: Mapping[str, Any], with_needs: int, unit: Unit) -> dict[str, An
     )
     return {
         "setting": clean(line["label"]),
-        "strategy": clean(line["strategy"], MAX_STRATEGY_CHARS),
+        "strategy": short_strategy(line["strategy"]),
         "is_control": line["is_control"],
         "is_small": 2 * line["shown_n"] < with_needs,
         "saved": round(100 * line[_SAVING_OF[unit]], 2),
@@ -232,11 +234,17 @@ def _marked(data: pd.DataFrame, column: str, stroke: str, x: alt.X) -> Layered:
     return alt.layer(joins, dashes.encode(y=height))
 
 
+def short_strategy(name: object) -> str:
+    """Cut a name at its front: code of a user differs in its file and function, not its folder."""
+    whole = clean(name, MAX_PATH_CHARS)
+    return whole if len(whole) <= MAX_STRATEGY_CHARS else f"…{whole[1 - MAX_STRATEGY_CHARS :]}"
+
+
 def strategy_colours(run: Run, provenance: str) -> dict[str, str]:
     """Return the colour of each strategy, the same in every chart of one provenance."""
     settings = run.settings()
     chosen = settings[(settings["provenance"] == provenance) & ~settings["is_control"]]
-    names = dict.fromkeys(clean(name, MAX_STRATEGY_CHARS) for name in ranked(chosen)["strategy"])
+    names = dict.fromkeys(short_strategy(name) for name in ranked(chosen)["strategy"])
     return dict(zip(names, cycle(OKABE_ITO), strict=False))
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from reports.charts import CHOSEN, GREY, MAX_STRATEGY_CHARS, Layered, if_chosen
+from reports.charts import CHOSEN, GREY, Layered, if_chosen, short_strategy
 from reports.frames import KEY_SEPARATOR, Run
 from reports.matched import TRUNCATE
 from reports.wording import clean
@@ -31,7 +31,7 @@ def small_points(run: Run, provenance: str) -> pd.DataFrame:
                 clean(key.partition(KEY_SEPARATOR)[0], MAX_NAME_CHARS) for key in rows["key"]
             ],
             "setting": [clean(label) for label in rows["label"]],
-            "strategy": [clean(name, MAX_STRATEGY_CHARS) for name in rows["strategy"]],
+            "strategy": [short_strategy(name) for name in rows["strategy"]],
             "is_truncation": rows["strategy"].eq(TRUNCATE).to_numpy(),
             "saved": (100 * rows["saving_fraction"]).round(1).to_numpy(),
             "reach": (100 * rows["reach"]).round(1).to_numpy(),

@@ -8,7 +8,7 @@ from typing import Final
 MISSING: Final = "–"
 MAX_NAME_CHARS: Final = 120
 """Names and errors come from files of others; a report shows this much of each."""
-_BREAKS: Final = re.compile(r"(?<=[(_/,])|(?==)")
+_BREAKS: Final = re.compile(r"(?<=[(_/,:])|(?==)")
 """Where a long name may go on in the next line."""
 _DIGITS: Final = re.compile(r"([0-9]+)")
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})

@@ -79,8 +79,9 @@ def test_names_are_on_the_page_only_if_text_is_shown():
 def test_long_settings_go_on_in_the_next_line_at_their_words():
     audit = to_json(audit_of(compacted()))
     grid = next(section["grid"] for section in audit["sections"] if section["grid"])
-    grid["rows"] = [["clear_tool_results(keep_last_results=31)", "1"]]
+    grid["rows"] = [["clear_tool_results(keep_last_results=31)", "1"], ["mine.py:shrink", "1"]]
 
     page = audit_html(audit)
 
     assert "<bdi>clear_<wbr>tool_<wbr>results(<wbr>keep_<wbr>last_<wbr>results<wbr>=31)" in page
+    assert "<bdi>mine.py:<wbr>shrink</bdi>" in page

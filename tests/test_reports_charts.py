@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.charts import GREY, front, pareto, pareto_points, truncation_line
+from reports.charts import (
+    GREY,
+    MAX_STRATEGY_CHARS,
+    front,
+    pareto,
+    pareto_points,
+    short_strategy,
+    strategy_colours,
+    truncation_line,
+)
 from reports.frames import Run, load
 from reports.timeline import AREAS_OF_A_CROSS, MAX_AREAS, Area, Cross, draw, lost_needs, timeline_of
 from tests.reports_cases import long_sidecar, row, small_rows, small_sidecar, write_run
@@ -98,6 +107,17 @@ def test_controls_are_grey_and_have_no_text_that_could_overlap(small):
     colours = dict(zip(scale["domain"], scale["range"], strict=True))
     assert colours["drop_all"] == GREY
     assert colours["xun"] != GREY
+
+
+def test_code_in_a_deep_folder_has_a_colour_for_each_function(tmp_path):
+    names = [f"/home/someone/projects/agent/compactors/mine.py:{name}" for name in ("a", "b")]
+    rows = [row("t", name, strategy=name, saving=0.5, reach=0.5, needs=2) for name in names]
+    colours = strategy_colours(load(write_run(tmp_path / "run", rows)), "recorded")
+
+    assert sorted(name[-9:] for name in colours) == ["mine.py:a", "mine.py:b"]
+    assert len(set(colours.values())) == 2
+    assert all(len(name) == MAX_STRATEGY_CHARS for name in colours)
+    assert short_strategy("xun") == "xun"
 
 
 def test_without_a_strategy_that_engaged_there_is_no_chart(tmp_path):
