@@ -175,15 +175,14 @@ def scan(paths: Sequence[Path]) -> Iterator[Scanned]:
         yield scanned
     if not has_any and first is not None:
         others = len(files) - 1
-        kind = "file" if others == 1 else "files"
-        more = f" (and {others} more {kind} without a transcript)" if others else ""
+        more = f" (and {_counted(others, 'more ')} without a transcript)" if others else ""
         raise TranscriptError(f"{first.reason}{more}")
     if not has_any:
         listed = ", ".join(str(path) for path in paths)
         formats = ", ".join(importer.FORMAT for importer in importers())
         raise TranscriptError(
-            f"{listed}: no transcript in {len(files)} files; looked for {formats}; name a file or "
-            "folder with recorded conversations"
+            f"{listed}: no transcript in {_counted(len(files))}; looked for {formats}; name a file "
+            "or folder with recorded conversations"
         )
 
 
@@ -294,3 +293,7 @@ def _facts(path: Path) -> tuple[Json, ...]:
     if not isinstance(listed, list) or not all(isinstance(fact, dict) for fact in listed):
         raise TranscriptError(f"{path}: no list of facts; write a JSON list of objects")
     return tuple(listed)
+
+
+def _counted(n: int, more: str = "") -> str:
+    return f"{n} {more}{'file' if n == 1 else 'files'}"

@@ -108,7 +108,7 @@ def test_nothing_to_read_is_exit_2(command, tmp_path):
 
     assert command(tmp_path / "missing")[0] == 2
     code, _, errors = command(tmp_path)
-    assert (code, "no transcript in 1 files" in errors) == (2, True)
+    assert (code, "no transcript in 1 file;" in errors) == (2, True)
 
 
 def test_a_damaged_file_is_named_and_makes_the_exit_code_1(command, sessions):

@@ -179,7 +179,7 @@ def test_a_named_file_that_cannot_be_read_is_refused_and_alone_an_error(tmp_path
 def test_a_folder_without_a_transcript_says_what_was_looked_for(tmp_path):
     (tmp_path / "README.md").write_text("# Logs")
 
-    with pytest.raises(TranscriptError, match=r"no transcript in 1 files; looked for .*claude"):
+    with pytest.raises(TranscriptError, match=r"no transcript in 1 file; looked for .*claude"):
         loading.survey([tmp_path])
 
 
