@@ -349,9 +349,9 @@ def test_where_no_setting_can_be_judged_the_reason_is_told(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["most in full, some not", "skewed", "one in seven loses all"])
-def test_a_confirmation_of_one_or_three_settings_is_seldom_wrong(kind):
+def test_a_confirmation_of_three_settings_is_seldom_wrong(kind):
     """The true mean is the wanted reach minus the margin: confirming it is an error, at 5 %."""
-    draw, n, n_draws = np.random.default_rng(7), 20, 1_000
+    draw, n, n_draws = np.random.default_rng(7), 30, 500
 
     def drawn():
         if kind == "skewed":
@@ -362,14 +362,13 @@ def test_a_confirmation_of_one_or_three_settings_is_seldom_wrong(kind):
             reach = np.where(draw.random(n) < 0.7, 1.0, draw.random(n))
         return pd.DataFrame({"reach": reach, "cluster": [f"s{at}" for at in range(n)]})
 
-    def is_wrong(names):
-        family = {name: drawn() for name in names}
+    def is_wrong():
+        family = {name: drawn() for name in "abc"}
         found = confirm(family, 0.9, 0.05, n_discovery=n, n_held_out=n)
         return any(each.is_confirmed for each in found.tests)
 
-    for names in ("a", "abc"):
-        wrong = sum(is_wrong(names) for _ in range(n_draws))
-        assert wrong / n_draws <= 0.06, (names, wrong)
+    wrong = sum(is_wrong() for _ in range(n_draws))
+    assert wrong / n_draws <= 0.06, wrong
 
 
 def swept(seed, n_sessions, *, good=None):

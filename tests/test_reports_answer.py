@@ -324,10 +324,10 @@ def is_any_better(path, rows) -> bool:
 
 @pytest.mark.slow
 def test_of_48_equal_settings_none_is_called_better_more_often_than_the_level_says(tmp_path):
-    """30 sweeps at a level of 5 %: 1.5 are expected, above 3 (10 %) is too much."""
-    named = [is_any_better(tmp_path / str(seed), sweep(seed, 48)) for seed in range(30)]
+    """20 sweeps at a level of 5 %: 1 is expected, above 2 (10 %) is too much."""
+    named = [is_any_better(tmp_path / str(seed), sweep(seed, 48)) for seed in range(20)]
 
-    assert sum(named) <= 3
+    assert sum(named) <= 2
 
 
 def seldom(seed: int, n_settings: int, *, n: int = 20) -> list:
