@@ -19,7 +19,7 @@ from evals.fidelity.fates import FateTracker
 from evals.matcher.fact_index import FactIndex
 from evals.matcher.matching import Sighting, Verdict, combine
 from evals.prepare import Prepared, PreparedSegment
-from evals.replay import Step
+from evals.replay import Growth, Step
 
 FactVerdict = Literal["kept", "recoverable", "contradicted", "stale", "lost"]
 KEPT: Final[tuple[FactVerdict, ...]] = ("kept", "recoverable")
@@ -36,14 +36,12 @@ class FactSet:
     _said: dict[Message, dict[str, Sighting]] = field(default_factory=dict)
 
     @cached_property
-    def _by_request(self) -> Mapping[int, list[Fact]]:
+    def due(self) -> Mapping[int, list[Fact]]:
+        """Return the facts by the request at which they are judged."""
         found: defaultdict[int, list[Fact]] = defaultdict(list)
         for fact in self.facts:
             found[fact.judged_at].append(fact)
         return found
-
-    def at(self, request: int) -> list[Fact]:
-        return self._by_request.get(request, [])
 
     def open_at(self, step: Step) -> list[Fact]:
         """Return the facts of a segment that were stated and are still to be judged, and that the
@@ -156,11 +154,15 @@ class FactScorer:
         self._judged: list[_Judged] = []
 
     def see(self, step: Step, tracker: FateTracker) -> None:
-        due = self._facts.at(step.request.index)
+        due = self._facts.due.get(step.request.index, ())
         said = self._facts.said_in(step.view.messages) if due else []
         for fact in due:
             is_removed = tracker.fate_of(fact.stated_at) != "whole"
             self._judged.append(_Judged(fact, self._facts.verdict_in(fact, step, said), is_removed))
+
+    def grow(self, growth: Growth, tracker: FateTracker) -> None:
+        for step in growth.at(self._facts.due):
+            self.see(step, tracker)
 
     def summary(self) -> FactSummary:
         count = Counter(item.verdict for item in self._judged)

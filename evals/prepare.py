@@ -36,6 +36,17 @@ class PreparedSegment:
     first_message: int
     """Index of the segment's first message in the transcript."""
 
+    @cached_property
+    def answering(self) -> frozenset[int]:
+        """Indices of the requests that bring a result of a call from before the request before."""
+        found, seen = set(), 0
+        for request in self.requests:
+            position = request.recorded.position
+            if not self.history.prefix(position).is_self_contained(seen):
+                found.add(request.index)
+            seen = position
+        return frozenset(found)
+
 
 @dataclass(frozen=True)
 class Prepared:

@@ -5,7 +5,7 @@ here. Whoever scores reads the steps as they come; nothing is collected in memor
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 from compaction.errors import CompactionError, StrategyError
@@ -70,6 +70,18 @@ class Growth(NamedTuple):
 
     def steps(self) -> Iterator[Step]:
         return map(self.step, range(len(self.requests)))
+
+    def at(self, wanted: Container[int]) -> Iterator[Step]:
+        """Yield those of them whose request is wanted, by its index in the transcript."""
+        for number, request in enumerate(self.requests):
+            if request.index in wanted:
+                yield self.step(number)
+
+    @property
+    def is_self_contained(self) -> bool:
+        """Whether every result that came answers a call that came since the request before."""
+        answering = self.start.segment.answering
+        return not answering or answering.isdisjoint(each.index for each in self.requests)
 
     @property
     def end(self) -> Step:

@@ -24,7 +24,7 @@ from evals.probing.probe_score import ProbeScorer
 from evals.replay import Growth, replay_parts
 from evals.runs import Run, keyed
 from evals.safety import SafetyScorer
-from evals.scorers import Cell, Material, Scorer
+from evals.scorers import Cell, GrowthScorer, Material, Scorer
 from evals.sizes import SizeScorer
 
 
@@ -103,6 +103,7 @@ def run_of(
 def score_run(run: Run, material: Material, strategy: Strategy, *, show_text: bool) -> Score:
     """Measure a run of a strategy over a transcript."""
     scorers = scorers_of(Cell(material, strategy, show_text))
+    grow = [each.grow if isinstance(each, GrowthScorer) else None for each in scorers]
     trackers: dict[int, FateTracker] = {}
     with _without_collector():
         for part in run.parts:
@@ -115,13 +116,14 @@ def score_run(run: Run, material: Material, strategy: Strategy, *, show_text: bo
                 tracker.see(
                     step.history, step.view.entries, step.request.index, unchanged=step.unchanged
                 )
-            if isinstance(part, Growth):
-                for step in part.steps():
-                    for scorer in scorers:
-                        scorer.see(step, tracker)
-            else:
-                for scorer in scorers:
-                    scorer.see(step, tracker)
+            for scorer, together in zip(scorers, grow, strict=True):
+                if not isinstance(part, Growth):
+                    scorer.see(part, tracker)
+                elif together is not None:
+                    together(part, tracker)
+                else:
+                    for each in part.steps():
+                        scorer.see(each, tracker)
     columns: dict[str, Any] = {}
     sidecar: Json = {
         "fate_codes": dict(FATE_CODES),

@@ -21,7 +21,7 @@ from evals.facts import KEPT, FactSet
 from evals.fidelity.artifacts import states_of, survival_of
 from evals.fidelity.fates import FateTracker
 from evals.fidelity.need_status import REACHED, NeedScorer
-from evals.replay import Step
+from evals.replay import Growth, Step
 from evals.scorers import Cell
 
 CLIFF_FRACTION: Final = 0.5
@@ -96,6 +96,10 @@ class SurvivalScorer:
                 is_compaction=is_compaction,
             )
             self._rounds.append(found)
+
+    def grow(self, growth: Growth, fates: FateTracker) -> None:
+        for step in growth.at(self._last):
+            self.see(step, fates)
 
     def columns(self) -> dict[str, Any]:
         ends = [found for found in self._rounds if found.is_end]

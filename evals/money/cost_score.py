@@ -6,12 +6,13 @@ from typing import Any, Final, NamedTuple
 from compaction.messages import Json
 from evals.cost import Bill, Charge, Meter
 from evals.fidelity.fates import FateTracker
-from evals.fidelity.need_status import NeedScorer
+from evals.fidelity.need_status import NeedScorer, Status
 from evals.money.break_even import absorbed_requests, repaid_fraction, typical_break_even
 from evals.money.ledger import Ledger
 from evals.money.own_calls import CallSize, call_size, call_usd
 from evals.money.pricing import Pricing
 from evals.money.retrievals import Refetching
+from evals.needs import Need
 from evals.replay import Step
 from evals.scorers import Cell
 
@@ -52,10 +53,8 @@ class CostScorer:
             step.request, step.segment, step.view.entries, step.tokens, unchanged=step.unchanged
         )
         self._ledger.see(step, sent, self._own_calls_usd(step))
-        judged = self._needs.judged
         is_new = self._ledger.breaks[-1:] == [step.request.index]
-        self._refetching.see(step, judged[self._n_judged :], is_new=is_new)
-        self._n_judged = len(judged)
+        self._refetching.see(step, self._judged_at(step.request.index), is_new=is_new)
 
     def columns(self) -> dict[str, Any]:
         before, after = self._pricing.before, self._meter.bill
@@ -131,6 +130,13 @@ class CostScorer:
                 ],
             }
         }
+
+    def _judged_at(self, request: int) -> Sequence[tuple[Need, Status]]:
+        """Return the needs of a request; those of later ones may be judged already."""
+        judged, first = self._needs.judged, self._n_judged
+        while self._n_judged < len(judged) and judged[self._n_judged][0].request <= request:
+            self._n_judged += 1
+        return judged[first : self._n_judged]
 
     def _own_calls_usd(self, step: Step) -> float:
         """Note the calls that were made for this request and return what they cost."""
