@@ -18,6 +18,7 @@ from evals.extraction.message_text import held_text
 from evals.extraction.references import occurs_in
 from evals.extraction.statements import Statement, Statements, is_kept_in, is_ticked_in
 from evals.facts import KEPT, FactSet
+from evals.fidelity.annotations import Fact
 from evals.fidelity.artifacts import states_of, survival_of
 from evals.fidelity.fates import FateTracker
 from evals.fidelity.need_status import REACHED, NeedScorer
@@ -205,7 +206,6 @@ def _round(
     seen = states_of(step.view.messages, statements.failed)
     named = _files_named(statements, fates, changed, n)
     asked = [fact for fact in facts.open_at(step) if fates.fate_of(fact.stated_at) != "whole"]
-    said = facts.said_in(step.view.messages) if asked else []
     files = Counter(survival_of(states, seen, written, named).values())
     return Round(
         number=number,
@@ -222,12 +222,19 @@ def _round(
             if any(is_ticked_in(item, text) for text in written)
         ),
         facts=len(asked),
-        facts_kept=sum(facts.verdict_in(fact, step, said) in KEPT for fact in asked),
+        facts_kept=_n_kept(asked, facts, step),
         files=len(states),
         files_stale=files["stale"],
         files_lost=files["lost"],
         constraints_by_position=_by_position(gone, kept, n),
     )
+
+
+def _n_kept(asked: Sequence[Fact], facts: FactSet, step: Step) -> int:
+    if not asked:
+        return 0
+    seen = facts.seen_in(step.view)
+    return sum(facts.verdict_in(fact, step, seen) in KEPT for fact in asked)
 
 
 def _files_named(
