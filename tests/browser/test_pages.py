@@ -277,10 +277,14 @@ def test_nothing_is_cut_off_at_any_width(visit, any_page, tmp_path, width, schem
 
 
 def test_a_print_shows_whole_tables(visit, report):
-    page = visit(report).page
+    """A4 across, less its margins, is 1,062 pixels wide."""
+    page = visit(report, viewport={"width": 1_062, "height": 700}).page
     page.emulate_media(media="print")
 
     assert page.locator(".wide").first.evaluate("x => getComputedStyle(x).overflowX") == "visible"
+    widths = page.locator("table.sortable").evaluate_all("all => all.map(x => x.scrollWidth)")
+    assert widths
+    assert max(widths) <= 1_062
 
 
 def serious(page):
