@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from compaction.history import History
 from compaction.messages import Json
 from evals.fidelity.fates import FATE_CODES, FateTracker
 from evals.fidelity.need_status import NeedScorer
@@ -147,7 +146,7 @@ def dead_token_fraction(
         changes: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
         for message, request, code in tracker.changes:
             changes[message].append((request, code))
-        for at, arrival in _results(segment):
+        for at, arrival in segment.arrivals.items():
             message = at + segment.first_message
             tokens = prepared.counter.count(segment.history[at])
             end = segment.requests[-1].index + 1
@@ -157,19 +156,6 @@ def dead_token_fraction(
                 sent += tokens * max(0, stop - max(start, old_from))
                 dead += tokens * max(0, stop - max(start, dead_from))
     return dead / sent if sent else None
-
-
-def _results(segment: PreparedSegment) -> Iterator[tuple[int, int]]:
-    """Yield the index of each tool result and the first request that sees it."""
-    history: History = segment.history
-    requests = iter(segment.requests)
-    request = next(requests, None)
-    for at in history.result_positions():
-        while request is not None and request.recorded.position <= at:
-            request = next(requests, None)
-        if request is None:
-            return
-        yield at, request.index
 
 
 def _whole_stretches(
