@@ -203,18 +203,17 @@ def _fault(run: Run, provenance: str, line: Mapping[str, Any]) -> str | None:
 
 def _dearer(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield which settings make the bill larger, the worst first, however many tokens they save."""
-    priced = [line for line in lines if line["engaged"] and pd.notna(line["shown_usd_saving"])]
-    dear = sorted(
-        (line for line in priced if line["shown_usd_saving"] < 0),
-        key=lambda line: float(line["shown_usd_saving"]),
-    )
+    saved = {
+        str(line["label"]): 1 - line["cost_after_usd"] / line["cost_before_usd"]
+        for line in lines
+        if line["engaged"] and line["cost_before_usd"] > 0 and pd.notna(line["cost_after_usd"])
+    }
+    dear = sorted((name for name in saved if saved[name] < 0), key=lambda name: saved[name])
     if dear:
-        names = [
-            f"{clean(line['label'])} +{percent(-line['shown_usd_saving'], 0)} %" for line in dear
-        ]
+        names = [f"{clean(name)} +{percent(-saved[name], 0)} %" for name in dear]
         yield (
-            f"DEARER than no compaction, in dollars, are {len(dear):,} of "
-            f"{plural(len(priced), 'setting')}: {listed(names, MAX_LEFT_OUT)}."
+            f"DEARER than no compaction, in dollars over all transcripts with a price, are "
+            f"{len(dear):,} of {plural(len(saved), 'setting')}: {listed(names, MAX_LEFT_OUT)}."
         )
 
 

@@ -202,7 +202,7 @@ def test_the_best_at_the_same_sizes_is_compared_only_where_it_fits():
 
     assert (
         "Within the same sizes, where it fits (1 boundary), clear_tool_results would have kept "
-        "3 of 4 (1 only through a handle), the recorded compactions 1."
+        "3 of 4 (1 only through a handle, a request each), the recorded compactions 1."
     ) in overall(fits, does_not)
     assert "Within the same sizes clear_tool_results would have kept 6 of 8" in overall(fits, fits)
     assert "Within the same sizes" not in overall(does_not)

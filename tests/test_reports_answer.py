@@ -294,8 +294,8 @@ def test_settings_that_cost_more_than_no_compaction_are_listed_even_if_none_is_n
     rows = [priced("cheap", 1.0), priced("dear", 2.5), priced("dearest", 5.0), *truncation("a")]
 
     assert (
-        "DEARER than no compaction, in dollars, are 2 of 3 settings: dearest +150 % and dear +25 %."
-        in (notes_of(tmp_path / "1", rows))
+        "DEARER than no compaction, in dollars over all transcripts with a price, are 2 of 3 "
+        "settings: dearest +150 % and dear +25 %." in (notes_of(tmp_path / "1", rows))
     )
     assert "DEARER" not in notes_of(tmp_path / "2", [rows[0], *truncation("a")])
     assert "DEARER" not in notes_of(tmp_path / "3", small_rows())
@@ -404,3 +404,20 @@ def test_sessions_that_could_not_show_a_gain_whatever_it_kept_are_told(tmp_path)
         "On the recorded transcripts no setting is clearly better than truncation at the same "
         "saving (12 sessions could not show it of one that loses nothing). The best is good (p = "
     )
+
+
+def test_dearer_settings_are_told_over_all_transcripts_with_a_price(tmp_path):
+    """Truncation was measured at its saving on `a` alone, where it costs more."""
+    dear = {"cost_before_usd": 1.0, "cost_after_usd": 1.5, "saved_usd": -0.5}
+    cheap = {"cost_before_usd": 9.0, "cost_after_usd": 4.0, "saved_usd": 5.0}
+    rows = [
+        row("a", "x", saving=0.5, reach=0.9, needs=4, **dear),
+        row("b", "x", saving=0.5, reach=0.9, needs=4, **cheap),
+        row("b", "y", saving=0.5, reach=0.9, needs=4, **dear),
+        *truncation("a"),
+    ]
+
+    notes = notes_of(tmp_path, rows)
+
+    assert "DEARER" in notes
+    assert "are 1 of 2 settings: y +50 %." in notes

@@ -194,6 +194,7 @@ def _best_overall(found: Sequence[BoundaryAudit]) -> str | None:
                     reached=each.reached,
                     recoverable=each.recoverable,
                     recorded=boundary.contestants[0].reached,
+                    unseen=boundary.needs.unseen,
                 )
     others = [one for boundary in found for one in boundary.contestants[1:]]
     if all(one.is_control or one.error for one in others) or not any(
@@ -212,15 +213,20 @@ def _best_overall(found: Sequence[BoundaryAudit]) -> str | None:
     )
     if total["reached"] <= total["recorded"]:
         return "No strategy here that fits into the same sizes would have kept more."
-    handle = f" ({total['recoverable']:,} only through a handle)" if total["recoverable"] else ""
+    handle = (
+        f" ({total['recoverable']:,} only through a handle, a request each)"
+        if total["recoverable"]
+        else ""
+    )
     fits = (
         ""
         if total["fits"] == len(found)
         else f", where it fits ({counted(total['fits'], 'boundary', 'boundaries')}),"
     )
+    unseen = f" and up to {total['unseen']:,} that the log does not show" if total["unseen"] else ""
     return (
         f"Within the same sizes{fits} {name} would have kept {total['reached']:,} of "
-        f"{total['asked']:,}{handle}, the recorded compactions {total['recorded']:,}."
+        f"{total['asked']:,}{handle}, the recorded compactions {total['recorded']:,}{unseen}."
     )
 
 

@@ -10,7 +10,7 @@ import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
 from compaction.errors import TranscriptError
@@ -47,7 +47,7 @@ class PlaceboChoice:
     @property
     def identity(self) -> str:
         """Names the rule; it does not change when a file is added to the run."""
-        return f"other transcripts of the run, else {library_name()}"
+        return f"transcripts of other projects of the run, else {library_name()}"
 
     def of(self, transcript: Transcript, file: Path) -> Placebo:
         """Return text as long as a transcript's, from files of nearly the size of its own."""
@@ -89,8 +89,29 @@ class _Conversation:
         return (
             self.digest != transcript.digest
             and self.cluster != transcript.cluster
-            and (self.project is None or self.project != transcript.project)
+            and not are_of_one_project(self.project, transcript.project)
         )
+
+
+def are_of_one_project(one: str | None, other: str | None) -> bool:
+    """Whether two working folders are of one project.
+
+    They are the same, one lies in the other (a worktree, a package), or the same name stands in
+    both below the home folder (another checkout).
+    """
+    if one is None or other is None:
+        return False
+    first, second = (PurePath(each.replace("\\", "/")) for each in (one, other))
+    if first == second or first in second.parents or second in first.parents:
+        return True
+    return bool(_names(first) & _names(second))
+
+
+def _names(folder: PurePath) -> frozenset[str]:
+    """Return what names a project in a path: its last folder, and the one of a hidden folder."""
+    parts = [part for part in folder.parts if part not in ("/", "")]
+    hidden = next((at for at, part in enumerate(parts) if part.startswith(".")), len(parts))
+    return frozenset(parts[hidden - 1 : hidden] if hidden else parts[-1:])
 
 
 @lru_cache(maxsize=4)
