@@ -102,3 +102,10 @@ def sweep_streaming(data: Path, out: Path, *settings: Setting) -> int:
     plan = Plan(settings=settings)
     run_plan(plan, survey([data]).locations, folder, jobs=1, progress=note)
     return count
+
+
+def one_error(said, kind="error: "):
+    code, out, errors = said
+    assert (code, out, len(errors)) == (2, "", 1), said
+    assert errors[0].startswith(kind)
+    return errors[0]

@@ -3,14 +3,12 @@
 import gzip
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
-from evals.cli import main
 from evals.results import RunFolder
-from tests.run_cases import chat, write_chats, write_code
+from tests.run_cases import chat, one_error, write_chats, write_code
 
 CHAT = json.dumps(chat())
 CODE = """
@@ -76,27 +74,6 @@ def prints(messages):
     print("hello" * 10_000)
     return messages
 """
-
-
-@pytest.fixture
-def command(capsys, monkeypatch):
-    """Run the command line in this process: exit code, standard output, lines of standard error."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["compaction-evals", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        said = capsys.readouterr()
-        return stopped.value.code, said.out, said.err.splitlines()
-
-    return call
-
-
-def one_error(said):
-    code, out, errors = said
-    assert (code, out, len(errors)) == (2, "", 1), said
-    assert errors[0].startswith("error: ")
-    return errors[0]
 
 
 @pytest.mark.parametrize(

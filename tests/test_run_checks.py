@@ -9,33 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from evals.cli import main
 from evals.results import ROWS_FILE, RunFolder, incomplete
 from reports.frames import load
 from tests.reports_cases import row, small_rows, write_run
-from tests.run_cases import chat, write_chats, write_code
+from tests.run_cases import chat, one_error, write_chats, write_code
 
 IDENTITY = ("--strategy", "identity", "--no-controls")
 
 
-@pytest.fixture
-def command(capsys, monkeypatch, tmp_path):
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["compaction-evals", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        said = capsys.readouterr()
-        return stopped.value.code, said.out, said.err.splitlines()
-
-    return call
-
-
-def one_error(said):
-    code, out, errors = said
-    assert (code, out, len(errors)) == (2, "", 1), said
-    return errors[0]
 
 
 def without_rows(path, keep):
@@ -255,7 +239,7 @@ def test_what_is_no_exception_is_one_line_too(command, monkeypatch, tmp_path):
     monkeypatch.setattr("evals.running.survey", panics)
     write_chats(tmp_path / "x", 1)
 
-    error = one_error(command("run", "x", *IDENTITY, "--out", "out"))
+    error = one_error(command("run", "x", *IDENTITY, "--out", "out"), "internal error: ")
 
     assert error == "internal error: Panic: in native code; run again with --debug"
 

@@ -96,22 +96,22 @@ class _Conversation:
 def are_of_one_project(one: str | None, other: str | None) -> bool:
     """Whether two working folders are of one project.
 
-    They are the same, one lies in the other (a worktree, a package), or the same name stands in
-    both below the home folder (another checkout).
+    They are the same, one lies in the other, or they have the same name: another checkout, or a
+    worktree of one.
     """
     if one is None or other is None:
         return False
     first, second = (PurePath(each.replace("\\", "/")) for each in (one, other))
-    if first == second or first in second.parents or second in first.parents:
-        return True
-    return bool(_names(first) & _names(second))
+    is_within = first in second.parents or second in first.parents
+    return is_within or _project_name(first) == _project_name(second)
 
 
-def _names(folder: PurePath) -> frozenset[str]:
-    """Return what names a project in a path: its last folder, and the one of a hidden folder."""
-    parts = [part for part in folder.parts if part not in ("/", "")]
-    hidden = next((at for at, part in enumerate(parts) if part.startswith(".")), len(parts))
-    return frozenset(parts[hidden - 1 : hidden] if hidden else parts[-1:])
+def _project_name(folder: PurePath) -> str:
+    """Return the last folder's name; of a worktree the one that its folders were put into."""
+    parts = folder.parts
+    at = next((at for at, part in enumerate(parts) if "worktree" in part), len(parts))
+    shown = [part for part in parts[:at] if at == len(parts) or not part.startswith(".")]
+    return shown[-1] if shown else str(folder)
 
 
 @lru_cache(maxsize=4)
