@@ -173,25 +173,25 @@ class PipelineCompactor:
                 after = stage.run(view, self._context)
             elif _asks(bare):
                 after = yield from bare.steps(view, self._context, focus=self._focus)
-            before, made = situation, len(view.events)
-            situation = self._situation(after, situation.request, situation.idle_seconds)
-            events = tuple(
-                _measured(event, why, before.tokens, situation.tokens)
-                for event in after.events[made:]
-            )
-            measured = after.telling(view.events + events)
-            situation = replace(situation, view=measured)
+            made = after.events[len(view.events) :]
+            tokens = self._tokens(after)
+            events = tuple(_measured(event, why, situation.tokens, tokens) for event in made)
+            told = after.telling(view.events + events)
+            situation = self._situation(told, situation.request, situation.idle_seconds)
         return situation.view
 
     def _situation(self, view: View, request: Request, idle_seconds: float | None) -> Situation:
         return Situation(
             view=view,
             request=request,
-            tokens=int(self._total(view, self._context.counter) * self._ratio),
+            tokens=self._tokens(view),
             total=lambda measure: self._total(view, measure),
             idle_seconds=idle_seconds,
             forced=self._forced,
         )
+
+    def _tokens(self, view: View) -> int:
+        return int(self._total(view, self._context.counter) * self._ratio)
 
     def _total(self, view: View, measure: Measure) -> int:
         running = self._totals.get(measure.name)

@@ -193,10 +193,6 @@ class View:
         appended = self.entries + entries
         return View.made_of(self.entries, len(self.entries), appended, self.events + events)
 
-    def grown(self, entries: Entries) -> "View":
-        """Return the view of a later request, at which nothing is done but to append `entries`."""
-        return self.telling(()).appended(entries)
-
     @classmethod
     def made_of(
         cls,

@@ -258,7 +258,7 @@ class Message:
         return isinstance(other, Message) and self.digest == other.digest
 
     def __hash__(self) -> int:
-        return hash(self.digest)
+        return hash(self._digest or self.digest)
 
 
 Messages = tuple[Message, ...]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple, overload
 
 from compaction.history import Entries, Entry
@@ -61,11 +62,11 @@ class Bill:
     splits: tuple[Split, ...]
     charges: tuple[Charge, ...]
 
-    @property
+    @cached_property
     def usd(self) -> float:
         return sum(each.total for each in self.charges)
 
-    @property
+    @cached_property
     def read_fraction(self) -> float | None:
         """Tokens read from the cache, of all input tokens."""
         tokens = sum(split.total for split in self.splits)

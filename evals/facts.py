@@ -11,7 +11,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any, Final, Literal, NamedTuple
 
-from compaction.history import Entry
+from compaction.history import Entry, View
 from compaction.messages import Message
 from evals.extraction.message_text import held_text
 from evals.fidelity.annotations import Annotations, Fact, Unverifiable
@@ -19,11 +19,20 @@ from evals.fidelity.fates import FateTracker
 from evals.matcher.fact_index import FactIndex
 from evals.matcher.matching import Sighting, Verdict, combine
 from evals.prepare import Prepared, PreparedSegment
-from evals.replay import Step
+from evals.replay import Growth, Step
 
 FactVerdict = Literal["kept", "recoverable", "contradicted", "stale", "lost"]
 KEPT: Final[tuple[FactVerdict, ...]] = ("kept", "recoverable")
 """What the headline counts, of the facts whose source was removed."""
+
+
+class Seen(NamedTuple):
+    """What a view shows of all facts."""
+
+    said: Sequence[dict[str, Sighting]]
+    """By its messages, those that state something."""
+    edited: Mapping[int, Entry]
+    """History index -> the first entry that shows this message edited."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +45,12 @@ class FactSet:
     _said: dict[Message, dict[str, Sighting]] = field(default_factory=dict)
 
     @cached_property
-    def _by_request(self) -> Mapping[int, list[Fact]]:
+    def due(self) -> Mapping[int, list[Fact]]:
+        """Return the facts by the request at which they are judged."""
         found: defaultdict[int, list[Fact]] = defaultdict(list)
         for fact in self.facts:
             found[fact.judged_at].append(fact)
         return found
-
-    def at(self, request: int) -> list[Fact]:
-        return self._by_request.get(request, [])
 
     def open_at(self, step: Step) -> list[Fact]:
         """Return the facts of a segment that were stated and are still to be judged, and that the
@@ -58,22 +65,28 @@ class FactSet:
         said = self.said_in(step.history.messages()) if facts else []
         return [fact for fact in facts if verdict_on(fact, said) == "kept"]
 
-    def verdict_in(
-        self, fact: Fact, step: Step, said: Sequence[dict[str, Sighting]]
-    ) -> FactVerdict:
-        """Say what the view of a step, whose messages state `said`, keeps of a fact."""
+    def seen_in(self, view: View) -> Seen:
+        """Read a view, to ask for several facts."""
+        edited: dict[int, Entry] = {}
+        for entry in view.entries:
+            if entry.origin.kind == "edited":
+                edited.setdefault(entry.origin.first, entry)
+        return Seen(self.said_in(view.messages), edited)
+
+    def verdict_in(self, fact: Fact, step: Step, seen: Seen) -> FactVerdict:
+        """Say what the view of a step, in which so much was seen, keeps of a fact."""
+        said = seen.said
         verdict = verdict_on(fact, said)
         if verdict == "kept":
             return "kept"
-        if self._is_recoverable(fact, step):
+        if self._is_recoverable(fact, step, seen.edited.get(fact.stated_at)):
             return "recoverable"
         replaced = fact.replaces
         if replaced is not None and verdict_on(replaced, said) == "kept":
             return "stale"
         return verdict
 
-    def _is_recoverable(self, fact: Fact, step: Step) -> bool:
-        entry = _entry_of(fact.stated_at, step.view.entries)
+    def _is_recoverable(self, fact: Fact, step: Step, entry: Entry | None) -> bool:
         handle = entry.origin.handle if entry is not None else None
         text = step.compactor.recover(handle) if handle is not None else None
         if text is None:
@@ -85,13 +98,14 @@ class FactSet:
 
     def said_in(self, messages: Iterable[Message]) -> list[dict[str, Sighting]]:
         """Return what each message states of the facts, in order; silent messages are left out."""
-        return [said for message in messages if (said := self._said_by(message))]
-
-    def _said_by(self, message: Message) -> dict[str, Sighting]:
-        said = self._said.get(message)
-        if said is None:
-            said = self._said[message] = self.index.sightings(held_text(message))
-        return said
+        known, found = self._said, []
+        for message in messages:
+            said = known.get(message)
+            if said is None:
+                said = known[message] = self.index.sightings(held_text(message))
+            if said:
+                found.append(said)
+        return found
 
 
 def verdict_on(fact: Fact, said: Iterable[dict[str, Sighting]]) -> Verdict:
@@ -156,11 +170,17 @@ class FactScorer:
         self._judged: list[_Judged] = []
 
     def see(self, step: Step, tracker: FateTracker) -> None:
-        due = self._facts.at(step.request.index)
-        said = self._facts.said_in(step.view.messages) if due else []
+        due = self._facts.due.get(step.request.index, ())
+        if not due:
+            return
+        seen = self._facts.seen_in(step.view)
         for fact in due:
             is_removed = tracker.fate_of(fact.stated_at) != "whole"
-            self._judged.append(_Judged(fact, self._facts.verdict_in(fact, step, said), is_removed))
+            self._judged.append(_Judged(fact, self._facts.verdict_in(fact, step, seen), is_removed))
+
+    def grow(self, growth: Growth, tracker: FateTracker) -> None:
+        for step in growth.at(self._facts.due):
+            self.see(step, tracker)
 
     def summary(self) -> FactSummary:
         count = Counter(item.verdict for item in self._judged)
@@ -212,17 +232,6 @@ def _problem_uncompacted(prepared: Prepared, said: _Said, fact: Fact) -> str | N
     if verdict == "kept":
         return None
     return f"the uncompacted input at request {fact.judged_at} has it {verdict}"
-
-
-def _entry_of(index: int, entries: Sequence[Entry]) -> Entry | None:
-    return next(
-        (
-            entry
-            for entry in entries
-            if entry.origin.kind == "edited" and entry.origin.first == index
-        ),
-        None,
-    )
 
 
 def _share(judged: Sequence[_Judged], verdicts: Sequence[FactVerdict]) -> float | None:

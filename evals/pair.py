@@ -87,6 +87,7 @@ class Pair:
         self.first, self._second = (
             strategy.start(replace(context, store=MemoryStore())) for _ in range(2)
         )
+        self._patient = [each for each in (self.first, self._second) if isinstance(each, Patient)]
         self._view = self._twin = View(())
         self._seen = 0
 
@@ -108,11 +109,10 @@ class Pair:
 
     def waiting(self) -> Waiting | None:
         """Return how long both only append what is said; None if they do not say it alike."""
-        limits = [
-            each.waiting() if isinstance(each, Patient) else None
-            for each in (self.first, self._second)
-        ]
-        return limits[0] if self._seen and limits[0] == limits[1] else None
+        if not self._seen or len(self._patient) < len(self._models):
+            return None
+        first, second = (each.waiting() for each in self._patient)
+        return first if first == second else None
 
     def grow(self, view: View, twin: View, seen: int) -> None:
         """Take in what both would have returned up to here, had they been asked."""

@@ -1,7 +1,8 @@
 """What all settings of a sweep share about one transcript: histories, sizes and peaks."""
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,6 +36,24 @@ class PreparedSegment:
     requests: tuple[PreparedRequest, ...]
     first_message: int
     """Index of the segment's first message in the transcript."""
+
+    @cached_property
+    def arrivals(self) -> Mapping[int, int]:
+        """Return the index of each tool result -> the first request that sees it."""
+        positions = [request.recorded.position for request in self.requests]
+        seen_by = ((at, bisect_right(positions, at)) for at in self.history.result_positions())
+        return {at: self.requests[n].index for at, n in seen_by if n < len(self.requests)}
+
+    @cached_property
+    def answering(self) -> frozenset[int]:
+        """Indices of the requests that bring a result of a call from before the request before."""
+        found, seen = set(), 0
+        for request in self.requests:
+            position = request.recorded.position
+            if not self.history.prefix(position).is_self_contained(seen):
+                found.add(request.index)
+            seen = position
+        return frozenset(found)
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,13 @@ here. Whoever scores reads the steps as they come; nothing is collected in memor
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from compaction.errors import CompactionError, StrategyError
-from compaction.history import History, View
+from compaction.history import Entries, History, View
 from compaction.llm import ChatModel, ModelCall, ModelReply, Usage
 from compaction.strategy import Compactor, Context, Request, Strategy, Waiting
 from compaction.tokens import RunningTotal
@@ -39,7 +41,8 @@ class Step(NamedTuple):
     the twin's too. Most requests are like this, and nearly nothing has to be looked at again."""
 
 
-class Growth(NamedTuple):
+@dataclass(frozen=True)
+class Growth:
     """Requests in a row at which a view only grew: most are, and nothing has to be looked at."""
 
     start: Step
@@ -49,29 +52,55 @@ class Growth(NamedTuple):
     tokens: tuple[float, ...]
     """Input tokens of each view, calibrated."""
 
+    @cached_property
+    def _said(self) -> Entries:
+        """All that was said from the start to the last request."""
+        end = self.requests[-1].recorded.position
+        return self.start.segment.history.prefix(end).entries(len(self.start.history))
+
+    @cached_property
+    def _views(self) -> tuple[Entries, Entries]:
+        """The entries of the last view and of its twin; the others are beginnings of these."""
+        start, said = self.start, self._said
+        entries = start.view.entries + said
+        return entries, entries if start.twin is start.view else start.twin.entries + said
+
     def step(self, number: int) -> Step:
         """Return one of them as a step of its own."""
         start, request = self.start, self.requests[number]
-        history = start.segment.history.prefix(request.recorded.position)
-        view = start.view.grown(history.entries(len(start.history)))
-        before = self.requests[number - 1].recorded.position if number else len(start.history)
-        return start._replace(
+        seen, position = len(start.history), request.recorded.position
+        before = self.requests[number - 1].recorded.position if number else seen
+        entries, twin_entries = self._views
+        view = View(entries[: len(start.view) + position - seen])
+        is_same = twin_entries is entries
+        return Step(
             request=request,
-            history=history,
+            segment=start.segment,
+            history=start.segment.history.prefix(position),
             view=view,
-            twin=view
-            if start.twin is start.view
-            else start.twin.grown(view.entries[len(start.view) :]),
-            unchanged=len(start.view) + before - len(start.history),
+            twin=view if is_same else View(twin_entries[: len(start.twin) + position - seen]),
+            unchanged=len(start.view) + before - seen,
             tokens=self.tokens[number],
-            model_calls=(),
+            compactor=start.compactor,
             grew=True,
         )
 
     def steps(self) -> Iterator[Step]:
         return map(self.step, range(len(self.requests)))
 
+    def at(self, wanted: Container[int]) -> Iterator[Step]:
+        """Yield those of them whose request is wanted, by its index in the transcript."""
+        for number, request in enumerate(self.requests):
+            if request.index in wanted:
+                yield self.step(number)
+
     @property
+    def is_self_contained(self) -> bool:
+        """Whether every result that came answers a call that came since the request before."""
+        answering = self.start.segment.answering
+        return not answering or answering.isdisjoint(each.index for each in self.requests)
+
+    @cached_property
     def end(self) -> Step:
         return self.step(len(self.requests) - 1)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from compaction.contract.invariants import Checker, Violation
 from compaction.messages import INSTRUCTION_ROLES, Json
 from evals.fidelity.fates import FateTracker
-from evals.replay import Step
+from evals.replay import Growth, Step
 from evals.scorers import Cell
 
 MAX_VIOLATIONS_KEPT: Final = 50
@@ -54,6 +54,16 @@ class SafetyScorer:
         self._violated.update({violation.rule for violation in broken})
         room = MAX_VIOLATIONS_KEPT - len(self._violations)
         self._violations.extend((step.request.index, item) for item in broken[:room])
+
+    def grow(self, growth: Growth, fates: FateTracker) -> None:
+        if self._is_sound and growth.is_self_contained:
+            if self._passed_over is None:
+                self._unchanged = len(growth.start.view)
+            self._passed_over = growth.end
+            self._seen = len(self._passed_over.history)
+            return
+        for step in growth.steps():
+            self.see(step, fates)
 
     def _look_at(self, step: Step, unchanged: int) -> list[Violation]:
         return self._checker.see(

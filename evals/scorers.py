@@ -7,7 +7,7 @@ columns in `evals.results.Row` and their definitions in `evals.metrics`.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from compaction.strategy import Strategy
 from evals.extraction.statements import Statements
@@ -20,7 +20,7 @@ from evals.needs import NeedSet
 from evals.prepare import Prepared
 from evals.probing.action_score import Actor
 from evals.probing.probe_score import Reader
-from evals.replay import Step
+from evals.replay import Growth, Step
 
 
 @dataclass(frozen=True)
@@ -82,4 +82,13 @@ class Scorer(Protocol):
 
     def sections(self) -> Mapping[str, Any]:
         """Return what the cell's sidecar holds of it: JSON by top-level key."""
+        ...
+
+
+@runtime_checkable
+class GrowthScorer(Scorer, Protocol):
+    """One that need not see every request at which a view only grew."""
+
+    def grow(self, growth: Growth, fates: FateTracker) -> None:
+        """Take in requests in a row; `fates` already knows the view of the last one."""
         ...

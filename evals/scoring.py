@@ -24,7 +24,7 @@ from evals.probing.probe_score import ProbeScorer
 from evals.replay import Growth, replay_parts
 from evals.runs import Run, keyed
 from evals.safety import SafetyScorer
-from evals.scorers import Cell, Material, Scorer
+from evals.scorers import Cell, GrowthScorer, Material, Scorer
 from evals.sizes import SizeScorer
 
 
@@ -78,8 +78,9 @@ def score(
     Raises:
         StrategyError: the strategy failed; names the request.
     """
-    run = run_of(material, strategy, model, seed=seed, timeout_seconds=timeout_seconds)
-    return score_run(run, material, strategy, show_text=show_text)
+    with without_collector():
+        run = run_of(material, strategy, model, seed=seed, timeout_seconds=timeout_seconds)
+        return score_run(run, material, strategy, show_text=show_text)
 
 
 def run_of(
@@ -96,32 +97,32 @@ def run_of(
     parts = replay_parts(material.prepared, told_strategy, model, seed=seed, deadline=deadline)
     if isinstance(strategy, ForeignStrategy):
         return Run(parts, None)
-    with _without_collector():
-        return keyed(parts, strategy.promises)
+    return keyed(parts, strategy.promises)
 
 
 def score_run(run: Run, material: Material, strategy: Strategy, *, show_text: bool) -> Score:
     """Measure a run of a strategy over a transcript."""
     scorers = scorers_of(Cell(material, strategy, show_text))
+    grow = [each.grow if isinstance(each, GrowthScorer) else None for each in scorers]
     trackers: dict[int, FateTracker] = {}
-    with _without_collector():
-        for part in run.parts:
-            step = part.end if isinstance(part, Growth) else part
-            first_message = step.segment.first_message
-            tracker = trackers.setdefault(step.request.segment, FateTracker(first_message))
-            if step.grew:
-                tracker.grow(step.history, step.view.entries)
+    for part in run.parts:
+        step = part.end if isinstance(part, Growth) else part
+        first_message = step.segment.first_message
+        tracker = trackers.setdefault(step.request.segment, FateTracker(first_message))
+        if step.grew:
+            tracker.grow(step.history, step.view.entries)
+        else:
+            tracker.see(
+                step.history, step.view.entries, step.request.index, unchanged=step.unchanged
+            )
+        for scorer, together in zip(scorers, grow, strict=True):
+            if not isinstance(part, Growth):
+                scorer.see(part, tracker)
+            elif together is not None:
+                together(part, tracker)
             else:
-                tracker.see(
-                    step.history, step.view.entries, step.request.index, unchanged=step.unchanged
-                )
-            if isinstance(part, Growth):
-                for step in part.steps():
-                    for scorer in scorers:
-                        scorer.see(step, tracker)
-            else:
-                for scorer in scorers:
-                    scorer.see(step, tracker)
+                for each in part.steps():
+                    scorer.see(each, tracker)
     columns: dict[str, Any] = {}
     sidecar: Json = {
         "fate_codes": dict(FATE_CODES),
@@ -144,10 +145,11 @@ def _needs(cell: Cell) -> NeedScorer:
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
+def without_collector() -> Iterator[None]:
     """Keep the cyclic garbage collector from walking all live messages again and again.
 
-    A replay makes no cycles; on long conversations this is an eighth of its time.
+    A replay makes no cycles; on long conversations this is an eighth of its time. Best around many
+    cells: to switch the collector on again is a walk too.
     """
     was_enabled = gc.isenabled()
     gc.disable()

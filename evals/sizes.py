@@ -7,7 +7,7 @@ from compaction.messages import Json
 from compaction.strategy import CompactionEvent
 from evals.fidelity.fates import FateTracker
 from evals.prepare import Prepared
-from evals.replay import Step
+from evals.replay import Growth, Step
 from evals.results import ENGAGED_FRACTION
 from evals.scorers import Cell
 
@@ -30,6 +30,9 @@ class SizeScorer:
             return
         self._events.extend((step.request.index, event) for event in events)
         self._compacted_requests += any(event.outcome == "applied" for event in events)
+
+    def grow(self, growth: Growth, fates: FateTracker) -> None:
+        self._after += growth.tokens
 
     def columns(self) -> dict[str, Any]:
         prepared = self._prepared

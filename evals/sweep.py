@@ -20,6 +20,7 @@ from evals.cells import Plan as Plan
 from evals.loading import Location, load
 from evals.probing.recordings import NO_MODEL, recordings_of
 from evals.results import Place, Row, RunFolder
+from evals.scoring import without_collector
 from evals.workers import live_with_parent
 
 Progress = Callable[[Row], None]
@@ -105,6 +106,13 @@ def run_transcript(
     plan: Plan, location: Location, folder: RunFolder, done: Mapping[str, Place]
 ) -> Iterator[Row]:
     """Yield the row of each setting on one transcript, from `done` where it is there."""
+    with without_collector():
+        yield from _scored(plan, location, folder, done)
+
+
+def _scored(
+    plan: Plan, location: Location, folder: RunFolder, done: Mapping[str, Place]
+) -> Iterator[Row]:
     transcript = load(location)
     priced = plan.prices.of(transcript)
     recordings = recordings_of(location.path, transcript, plan.reader)

@@ -13,14 +13,19 @@ from compaction.history import View, generated
 from compaction.llm import ModelCall
 from compaction.messages import Message
 from compaction.strategy import CompactionEvent, Promises
+from evals.facts import find_facts
 from evals.fidelity.fates import FateTracker
 from evals.loading import survey
+from evals.money.price_choice import choose_prices
+from evals.money.pricing import price_transcript
+from evals.needs import find_needs
 from evals.prepare import prepare
-from evals.replay import replay
+from evals.replay import Growth, replay
 from evals.results import RunFolder
-from evals.runs import keyed
+from evals.runs import Run, keyed
 from evals.safety import SafetyScorer
 from evals.scorers import Cell, Material
+from evals.scoring import score_run
 from evals.settings import Setting, bind, control_settings, expand
 from evals.sweep import Plan, run_plan
 from evals.synthetic import generate
@@ -99,6 +104,34 @@ def test_what_is_passed_over_breaks_nothing(prepared, strategy):
 
     assert sections["violations"] == plain.found[: len(sections["violations"])]
     assert columns["violated"] == plain.violated
+
+
+@pytest.mark.parametrize(("prepared", "strategy"), [*strategies()])
+def test_requests_that_only_grew_are_scored_together_as_they_are_one_by_one(prepared, strategy):
+    prices = price_transcript(prepared, choose_prices(None, None).of(prepared.transcript))
+    material = Material(prepared, find_needs(prepared), find_facts(prepared), prices)
+    steps = [*steps_of(prepared, strategy)]
+
+    together, one_by_one = (
+        score_run(Run(parts, None), material, strategy, show_text=True)
+        for parts in (_together(steps), steps)
+    )
+
+    assert together.columns == one_by_one.columns
+    assert together.sidecar == one_by_one.sidecar
+
+
+def _together(steps):
+    """Return the steps that did not only grow, and what grew from each of them as one part."""
+    parts = []
+    for is_growth, group in itertools.groupby(steps, key=lambda step: step.grew):
+        group = [*group]
+        if is_growth:
+            requests, tokens = zip(*((each.request, each.tokens) for each in group), strict=True)
+            parts.append(Growth(parts[-1], requests, tokens))
+        else:
+            parts += group
+    return parts
 
 
 def test_a_result_whose_call_is_gone_is_not_passed_over():

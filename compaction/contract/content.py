@@ -7,10 +7,11 @@ at the neighbours in the view. What the original had wrong already is not report
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from compaction.contract.faults import Fault
-from compaction.history import Entry, History
+from compaction.history import Entry, History, Origin
 from compaction.messages import INSTRUCTION_ROLES, Message, Part, canonical_json
 
 SIGNED_FIELDS: Final = (
@@ -46,6 +47,13 @@ def check_edited(entry: Entry, history: History) -> Iterator[Fault]:
     yield from _check_text(entry, original.text)
     yield from _check_tags(entry, original.text)
     yield from _check_reasoning(entry, original)
+
+
+@lru_cache(maxsize=16_384)
+def is_sound_edit(message: Message, original: Message) -> bool:
+    """Whether an edit has no fault and took no reasoning away; most settings make the same ones."""
+    entry, history = Entry(message, Origin("edited", ((0, 1),))), History([original])
+    return not any(check_edited(entry, history)) and not has_lost_reasoning(message, original)
 
 
 def check_generated(entry: Entry, history: History) -> Iterator[Fault]:

@@ -140,8 +140,10 @@ class ResultIndex:
         waiting = self._open[key]
         taken = None
         if waiting:
-            newest = waiting[-1].position
-            at = next(i for i, call in enumerate(waiting) if call.position == newest)
+            at = 0
+            if len(waiting) > 1:
+                newest = waiting[-1].position
+                at = next(i for i, call in enumerate(waiting) if call.position == newest)
             taken = (at, waiting.pop(at))
         made = taken[1] if taken else _OpenCall(-1, -1, message.name or "")
         needs = made.position if taken else self._first_calls.get(key, position)

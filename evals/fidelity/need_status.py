@@ -16,7 +16,7 @@ from evals.extraction.references import extract_references, matches
 from evals.fidelity.fates import FateTracker
 from evals.fidelity.shown import Shown
 from evals.needs import Need, NeedKind, NeedSet
-from evals.replay import Step
+from evals.replay import Growth, Step
 
 Status = Literal[
     "visible_source", "restated", "recoverable", "mentioned", "regenerable", "undeclared", "lost"
@@ -102,6 +102,10 @@ class NeedScorer:
             self._judged.append((need, status))
             if status == "visible_source" and need.is_long and need.reference is not None:
                 self._stale += self._shown.is_stale(need, need.reference, step.history)
+
+    def grow(self, growth: Growth, fates: FateTracker) -> None:
+        for step in growth.at(self._needs.by_request):
+            self.see(step)
 
     @property
     def judged(self) -> Sequence[tuple[Need, Status]]:

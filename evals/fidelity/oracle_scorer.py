@@ -4,15 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from compaction.history import History
 from compaction.messages import Json
 from evals.fidelity.fates import FATE_CODES, FateTracker
 from evals.fidelity.need_status import NeedScorer
 from evals.fidelity.oracle_problem import instruction_indices
 from evals.needs import LONG_GAP_REQUESTS
 from evals.oracle import DECIMALS
-from evals.prepare import Prepared, PreparedSegment
-from evals.replay import Step
+from evals.prepare import Prepared, PreparedRequest, PreparedSegment
+from evals.replay import Growth, Step
 from evals.scorers import Cell
 
 
@@ -37,14 +36,22 @@ class OracleScorer:
         if segment not in self._fates:
             self._fates[segment] = fates
             self._instructions[segment] = _WholeInstructions(step.segment, self._material.prepared)
-        instructions = self._instructions[segment].tokens(step.history, fates)
-        self._budgets.append(self._content_tokens(step) - instructions)
+        self._add(step.request, step.tokens, fates)
 
-    def _content_tokens(self, step: Step) -> int:
-        """Return the view's size by the measuring counter, without schemas and framing."""
-        fit = step.segment.calibration
-        counted = (step.tokens - fit.offset_tokens) / fit.slope
-        return round(counted) - self._material.prepared.fixed_tokens
+    def grow(self, growth: Growth, fates: FateTracker) -> None:
+        for request, tokens in zip(growth.requests, growth.tokens, strict=True):
+            self._add(request, tokens, fates)
+
+    def _add(self, request: PreparedRequest, tokens: float, fates: FateTracker) -> None:
+        """Note the size of a view by the measuring counter, without what no selection is free in.
+
+        That is schemas and framing, and the instructions that stand whole.
+        """
+        prepared = self._material.prepared
+        fit = prepared.segments[request.segment].calibration
+        counted = round((tokens - fit.offset_tokens) / fit.slope) - prepared.fixed_tokens
+        of_segment = self._instructions[request.segment]
+        self._budgets.append(counted - of_segment.tokens(request.recorded.position, fates))
 
     def columns(self) -> dict[str, Any]:
         best = self._material.oracle.best(self._budgets)
@@ -98,9 +105,12 @@ class _WholeInstructions:
         self._n_changes = 0
         self._tokens = 0
 
-    def tokens(self, history: History, fates: FateTracker) -> int:
-        """Return it for the view that the fates have just taken in; looks at changes alone."""
-        while self._coming and self._coming[-1] < len(history):
+    def tokens(self, n_messages: int, fates: FateTracker) -> int:
+        """Return it for the view of so many messages that the fates have just taken in.
+
+        Looks at changes alone.
+        """
+        while self._coming and self._coming[-1] < n_messages:
             self._set(self._coming.pop(), is_whole=True)
         for message, _, code in fates.changes[self._n_changes :]:
             if (at := message - self._first_message) in self._is_whole:
@@ -136,7 +146,7 @@ def dead_token_fraction(
         changes: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
         for message, request, code in tracker.changes:
             changes[message].append((request, code))
-        for at, arrival in _results(segment):
+        for at, arrival in segment.arrivals.items():
             message = at + segment.first_message
             tokens = prepared.counter.count(segment.history[at])
             end = segment.requests[-1].index + 1
@@ -146,19 +156,6 @@ def dead_token_fraction(
                 sent += tokens * max(0, stop - max(start, old_from))
                 dead += tokens * max(0, stop - max(start, dead_from))
     return dead / sent if sent else None
-
-
-def _results(segment: PreparedSegment) -> Iterator[tuple[int, int]]:
-    """Yield the index of each tool result and the first request that sees it."""
-    history: History = segment.history
-    requests = iter(segment.requests)
-    request = next(requests, None)
-    for at in history.result_positions():
-        while request is not None and request.recorded.position <= at:
-            request = next(requests, None)
-        if request is None:
-            return
-        yield at, request.index
 
 
 def _whole_stretches(

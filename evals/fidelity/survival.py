@@ -18,10 +18,11 @@ from evals.extraction.message_text import held_text
 from evals.extraction.references import occurs_in
 from evals.extraction.statements import Statement, Statements, is_kept_in, is_ticked_in
 from evals.facts import KEPT, FactSet
+from evals.fidelity.annotations import Fact
 from evals.fidelity.artifacts import states_of, survival_of
 from evals.fidelity.fates import FateTracker
 from evals.fidelity.need_status import REACHED, NeedScorer
-from evals.replay import Step
+from evals.replay import Growth, Step
 from evals.scorers import Cell
 
 CLIFF_FRACTION: Final = 0.5
@@ -96,6 +97,10 @@ class SurvivalScorer:
                 is_compaction=is_compaction,
             )
             self._rounds.append(found)
+
+    def grow(self, growth: Growth, fates: FateTracker) -> None:
+        for step in growth.at(self._last):
+            self.see(step, fates)
 
     def columns(self) -> dict[str, Any]:
         ends = [found for found in self._rounds if found.is_end]
@@ -201,7 +206,6 @@ def _round(
     seen = states_of(step.view.messages, statements.failed)
     named = _files_named(statements, fates, changed, n)
     asked = [fact for fact in facts.open_at(step) if fates.fate_of(fact.stated_at) != "whole"]
-    said = facts.said_in(step.view.messages) if asked else []
     files = Counter(survival_of(states, seen, written, named).values())
     return Round(
         number=number,
@@ -218,12 +222,19 @@ def _round(
             if any(is_ticked_in(item, text) for text in written)
         ),
         facts=len(asked),
-        facts_kept=sum(facts.verdict_in(fact, step, said) in KEPT for fact in asked),
+        facts_kept=_n_kept(asked, facts, step),
         files=len(states),
         files_stale=files["stale"],
         files_lost=files["lost"],
         constraints_by_position=_by_position(gone, kept, n),
     )
+
+
+def _n_kept(asked: Sequence[Fact], facts: FactSet, step: Step) -> int:
+    if not asked:
+        return 0
+    seen = facts.seen_in(step.view)
+    return sum(facts.verdict_in(fact, step, seen) in KEPT for fact in asked)
 
 
 def _files_named(

@@ -16,7 +16,7 @@ from compaction.messages import Message, digest_of
 from evals.extraction.message_text import held_text
 from evals.extraction.references import Reference, extract_references, occurs_in
 from evals.fidelity.fates import FateTracker
-from evals.replay import Step
+from evals.replay import Growth, Step
 from evals.scorers import Cell
 
 MAX_KEPT: Final = 200
@@ -58,6 +58,9 @@ class WrittenScorer:
         self._judged: set[Message] = set()
         self._written: set[Reference] = set()
         self._unsupported: dict[Reference, _Unsupported] = {}
+
+    def grow(self, growth: Growth, fates: FateTracker) -> None:
+        """Nothing is written at requests that only add what was said."""
 
     def see(self, step: Step, fates: FateTracker) -> None:
         if step.grew:

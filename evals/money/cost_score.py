@@ -4,20 +4,21 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from compaction.messages import Json
-from evals.cost import Bill, Charge, Meter
+from evals.cost import Meter
 from evals.fidelity.fates import FateTracker
-from evals.fidelity.need_status import NeedScorer
+from evals.fidelity.need_status import NeedScorer, Status
+from evals.money.bill_json import USD_DIGITS, by_kind, by_request, rounded
 from evals.money.break_even import absorbed_requests, repaid_fraction, typical_break_even
 from evals.money.ledger import Ledger
 from evals.money.own_calls import CallSize, call_size, call_usd
 from evals.money.pricing import Pricing
 from evals.money.retrievals import Refetching
+from evals.needs import Need
 from evals.replay import Step
 from evals.scorers import Cell
 
 PROBABILITIES: Final = {"p50": 0.5, "p100": 1.0}
 """Column suffix -> how likely the agent gets again what it needs and does not see."""
-USD_DIGITS: Final = 8
 
 
 class _OwnCall(NamedTuple):
@@ -52,10 +53,8 @@ class CostScorer:
             step.request, step.segment, step.view.entries, step.tokens, unchanged=step.unchanged
         )
         self._ledger.see(step, sent, self._own_calls_usd(step))
-        judged = self._needs.judged
         is_new = self._ledger.breaks[-1:] == [step.request.index]
-        self._refetching.see(step, judged[self._n_judged :], is_new=is_new)
-        self._n_judged = len(judged)
+        self._refetching.see(step, self._judged_at(step.request.index), is_new=is_new)
 
     def columns(self) -> dict[str, Any]:
         before, after = self._pricing.before, self._meter.bill
@@ -95,21 +94,21 @@ class CostScorer:
         }
 
     def sections(self) -> Json:
-        before, after = self._pricing.before, self._meter.bill
+        after = self._meter.bill
         own_usd = sum(call.usd for call in self._calls)
         return {
             "cost": {
                 "prices": self._prices.to_json(),
-                "before": _by_request(before),
-                "after": _by_request(after),
-                "before_usd": _by_kind(before),
+                "before": self._pricing.before_by_request,
+                "after": by_request(after),
+                "before_usd": self._pricing.before_by_kind,
                 "after_usd": {
-                    **_by_kind(after),
+                    **by_kind(after),
                     "own_calls": round(own_usd, USD_DIGITS),
                     "retrievals": round(self._refetching.usd, USD_DIGITS),
                 },
                 "own_calls": [
-                    [call.request, *_rounded(call.size), round(call.usd, USD_DIGITS)]
+                    [call.request, *rounded(call.size), round(call.usd, USD_DIGITS)]
                     for call in self._calls
                 ],
                 "retrievals": [
@@ -131,6 +130,13 @@ class CostScorer:
                 ],
             }
         }
+
+    def _judged_at(self, request: int) -> Sequence[tuple[Need, Status]]:
+        """Return the needs of a request; those of later ones may be judged already."""
+        judged, first = self._needs.judged, self._n_judged
+        while self._n_judged < len(judged) and judged[self._n_judged][0].request <= request:
+            self._n_judged += 1
+        return judged[first : self._n_judged]
 
     def _own_calls_usd(self, step: Step) -> float:
         """Note the calls that were made for this request and return what they cost."""
@@ -154,24 +160,3 @@ class CostScorer:
             "recorded_usd": check.recorded_usd if check else None,
             "bill_error_fraction": check.error_fraction if check else None,
         }
-
-
-def _by_request(bill: Bill) -> Json:
-    """Return tokens by how they are billed, a list each."""
-    uncached, written, read = zip(*bill.splits, strict=True) if bill.splits else ((), (), ())
-    return {
-        "uncached": _rounded(uncached),
-        "written": _rounded(written),
-        "read": _rounded(read),
-        "usd": [round(each.total, USD_DIGITS) for each in bill.charges],
-    }
-
-
-def _by_kind(bill: Bill) -> Json:
-    """Return dollars by what they were paid for."""
-    sums = [sum(kind) for kind in zip(*bill.charges, strict=True)] or [0.0] * len(Charge._fields)
-    return {name: round(usd, USD_DIGITS) for name, usd in zip(Charge._fields, sums, strict=True)}
-
-
-def _rounded(tokens: Sequence[float]) -> list[int]:
-    return [round(each) for each in tokens]

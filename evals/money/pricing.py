@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from compaction.messages import Json, canonical_json
 from evals.cost import Bill, Limits, uncompacted_bill
+from evals.money.bill_json import by_kind, by_request
 from evals.money.price_choice import Priced
 from evals.money.recorded_bill import BillCheck, check_bill, recorded_limits
 from evals.prepare import Prepared
@@ -20,6 +22,14 @@ class Pricing:
     before: Bill
     check: BillCheck | None
     """None unless usage was recorded, with the model that is priced."""
+
+    @cached_property
+    def before_by_request(self) -> Json:
+        return by_request(self.before)
+
+    @cached_property
+    def before_by_kind(self) -> Json:
+        return by_kind(self.before)
 
 
 def price_transcript(prepared: Prepared, priced: Priced) -> Pricing:

@@ -6,9 +6,15 @@ a message is said by `compaction.contract.content`.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
-from compaction.contract.content import check_edited, check_generated, has_lost_reasoning
+from compaction.contract.content import (
+    check_edited,
+    check_generated,
+    has_lost_reasoning,
+    is_sound_edit,
+)
 from compaction.contract.faults import Fault, Violation, violation
 from compaction.contract.standing import Standing
 from compaction.contract.watches.watch import Evidence
@@ -47,6 +53,8 @@ class ContentWatch:
     def _look_at(self, entry: Entry, history: History, *, raises_roles: bool) -> None:
         if entry.origin.kind == "generated":
             faults = list(check_generated(entry, history))
+        elif is_sound_edit(entry.message, history[entry.origin.first]):
+            return
         else:
             faults = list(check_edited(entry, history))
             if has_lost_reasoning(entry.message, history[entry.origin.first]):
@@ -121,11 +129,11 @@ class PointerWatch:
         """Return call ids that an edit wrote into a message: `same as call_12 above`."""
         before = history[entry.origin.first]
         own = {before.tool_call_id, entry.origin.handle}
-        words = {word.rstrip(".:") for word in _WORD.findall(entry.message.text)} - own
+        words = _words_in(entry.message.text) - own
         named = [word for word in words if word in self._latest]
         if not named:
             return ()
-        known = {word.rstrip(".:") for word in _WORD.findall(before.text)}
+        known = _words_in(before.text)
         return tuple(word for word in named if word not in known)
 
     def _resolve(self, again: Iterable[int], standing: Standing, recover: Recover | None) -> None:
@@ -150,3 +158,8 @@ class PointerWatch:
                 return True
             index = self._earlier.get(index)
         return False
+
+
+@lru_cache(maxsize=1_024)
+def _words_in(text: str) -> frozenset[str]:
+    return frozenset(word.rstrip(".:") for word in _WORD.findall(text))

@@ -6,7 +6,7 @@ them or an end looks faulty, or the order is not kept, the whole view is convert
 """
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from compaction.contract.faults import Violation, index_of, violation
@@ -22,7 +22,7 @@ from compaction.contract.watches.blocks import (
 )
 from compaction.contract.watches.watch import Evidence
 from compaction.history import Entries, Entry, History
-from compaction.messages import Message
+from compaction.messages import Message, Messages
 
 PAIRING_RULES: Final = frozenset(
     {"calls_stay_paired", "batches_stay_whole", "results_stay_adjacent", "open_calls_survive"}
@@ -79,12 +79,18 @@ def _stands_for(entry: Entry, index: int | None) -> bool:
 
 
 def _looks_faulty(block: Entries, history: History, profile: Profile) -> bool:
-    for item in check_messages([entry.message for entry in block], profile):
+    for item in _refused(tuple(entry.message for entry in block), profile):
         if not item.is_at_end:
             index = index_of(block[item.position])
             if index is None or not _is_own(item, index, history, profile):
                 return True
     return False
+
+
+@lru_cache(maxsize=16_384)
+def _refused(messages: Messages, profile: Profile) -> tuple[Illegality, ...]:
+    """Do as `check_messages` for a block: many settings of a sweep send the same."""
+    return tuple(check_messages(messages, profile))
 
 
 def refusals(entries: Entries, history: History, profile: Profile) -> Iterator[Violation]:
