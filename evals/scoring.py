@@ -148,8 +148,7 @@ def _needs(cell: Cell) -> NeedScorer:
 def without_collector() -> Iterator[None]:
     """Keep the cyclic garbage collector from walking all live messages again and again.
 
-    A replay makes no cycles; on long conversations this is an eighth of its time. Best around many
-    cells: to switch the collector on again is a walk too.
+    A replay makes no cycles; on long conversations this is an eighth of its time.
     """
     was_enabled = gc.isenabled()
     gc.disable()

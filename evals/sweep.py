@@ -4,6 +4,7 @@ Rows are appended as they are scored, so that whatever ends the run loses nothin
 What happens in one cell is in `evals.cells`.
 """
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -106,8 +107,10 @@ def run_transcript(
     plan: Plan, location: Location, folder: RunFolder, done: Mapping[str, Place]
 ) -> Iterator[Row]:
     """Yield the row of each setting on one transcript, from `done` where it is there."""
-    with without_collector():
+    try:
         yield from _scored(plan, location, folder, done)
+    finally:
+        gc.unfreeze()
 
 
 def _scored(
@@ -119,11 +122,17 @@ def _scored(
     shared = Shared(plan, transcript, location.path, priced, recordings)
     model = plan.model.make()
     is_recorded = plan.reader is not None or recordings.model != NO_MODEL
+    is_first = True
     for setting in plan.settings:
         if setting.only_where_recorded and not is_recorded:
             continue
         cell = Cell(plan, setting, transcript, priced, recordings)
-        yield cell.run(folder, shared, model, done)
+        with without_collector():
+            row = cell.run(folder, shared, model, done)
+        if is_first:
+            gc.freeze()  # what the first cell prepared for all is not walked again after each
+            is_first = False
+        yield row
 
 
 def cells_of(plan: Plan, locations: Iterable[Location]) -> int:
