@@ -182,7 +182,7 @@ def _strategy_class(name: str, recipe: _Recipe) -> Any:
             "__module__": __name__,
             "__post_init__": check,
             "name": name,
-            "version": "1",
+            "version": "2",
             "tier": tier,
             "start": start,
             "promises": property(promises),

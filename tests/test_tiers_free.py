@@ -15,7 +15,7 @@ from compaction.store import MemoryStore
 from compaction.strategy import Context
 from compaction.tiers import ClearToolResults, OffloadLargeResults, SnipMiddle
 from compaction.tiers.results import is_error, original_text
-from compaction.tokens import CharCounter
+from compaction.tokens import CharCounter, TiktokenCounter
 
 PLACEHOLDER = "[cleared]"
 
@@ -68,14 +68,16 @@ def test_exactly_the_last_results_are_kept_at_and_around_their_number(before, ex
 
 
 @given(before=conversations(), keep=st.integers(0, 4))
-def test_every_older_result_longer_than_the_placeholder_is_cleared(before, keep):
+def test_every_older_result_larger_than_the_placeholder_is_cleared(before, keep):
     tier = ClearToolResults(keep_last_results=keep, placeholder=PLACEHOLDER)
     after = tier.apply(view_of(*before), context())
     results = [at for at, message in enumerate(before) if message.is_result]
 
     for at in results[: max(0, len(results) - keep)]:
         longer = len(original_text(before[at])) > len(PLACEHOLDER)
-        assert after.messages[at].text == (PLACEHOLDER if longer else before[at].text)
+        count = context().counter.count
+        larger = longer and count(before[at]) > count(before[at].with_text(PLACEHOLDER))
+        assert after.messages[at].text == (PLACEHOLDER if larger else before[at].text)
     assert after.messages[len(before) :] == ()
 
 
@@ -91,6 +93,17 @@ def test_only_results_with_more_characters_than_the_minimum_are_cleared():
     after = texts(tier.apply(rounds("a" * 120, "b" * 121), context()))
 
     assert after == ["a" * 120, PLACEHOLDER]
+
+
+def test_a_result_of_more_characters_and_no_more_tokens_stays():
+    placeholder, result = "x9 q7 z3", "everything everywhere"
+    counter = TiktokenCounter()
+    sizes = [counter.count(Message("tool", text)) for text in (placeholder, result)]
+    assert len(result) > len(placeholder)
+    assert sizes[1] <= sizes[0]
+    tier = ClearToolResults(keep_last_results=0, placeholder=placeholder)
+
+    assert texts(tier.apply(rounds(result), Context(counter))) == [result]
 
 
 def test_a_result_as_long_as_the_placeholder_stays():

@@ -26,7 +26,7 @@ class AnthropicClearToolUses:
     """
 
     name: ClassVar[str] = "anthropic_clear_tool_uses"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     trigger_tokens: int = field(default=100_000, metadata=COUNTED_TOKENS)
     keep_last_results: int = 3

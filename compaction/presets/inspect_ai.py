@@ -47,7 +47,7 @@ class InspectEdit:
     """
 
     name: ClassVar[str] = "inspect_edit"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     trigger_tokens: int = field(default=TRIGGER_TOKENS, metadata=TOKENS)
     keep_last_results: int = 3

@@ -28,7 +28,7 @@ class LangChainClearToolUses:
     """
 
     name: ClassVar[str] = "langchain_clear_tool_uses"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     trigger_tokens: int = field(default=100_000, metadata=COUNTED_TOKENS)
     keep_last_results: int = 3

@@ -40,7 +40,7 @@ class PydanticAiClearToolResults:
     """
 
     name: ClassVar[str] = "pydantic_ai_clear_tool_results"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     trigger_tokens: int = field(default=100_000, metadata=TOKENS)
     keep_last_results: int = 3

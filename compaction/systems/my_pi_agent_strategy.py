@@ -35,7 +35,7 @@ class MyPiAgent:
     """
 
     name: ClassVar[str] = "my_pi_agent"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     context_budget: int | None = field(
         default=DEFAULT_BUDGET_TOKENS, metadata={"unit": "tokens", "share_of": "peak"}

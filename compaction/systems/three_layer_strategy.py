@@ -61,7 +61,7 @@ class ThreeLayer:
     """
 
     name: ClassVar[str] = "three_layer"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     agent_tools: ClassVar[tuple[str, ...]] = (READ_TOOL, COMPACT_TOOL)
 
     persist_threshold_chars: int = field(default=PERSIST_THRESHOLD, metadata=_CHARS)

@@ -32,7 +32,7 @@ class Xun:
     """Automatic compaction as xun does it, with the seed's defaults."""
 
     name: ClassVar[str] = "xun"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     escalation_ratio: ClassVar[float] = ESCALATION_RATIO
     agent_tools: ClassVar[tuple[str, ...]] = (EXTRACT_TOOL,)
     """Tools that the placeholders speak of."""

@@ -26,8 +26,8 @@ class ClearToolResults:
 
     At least one of `keep_last_results`, `protect_tokens` and `protect_last_turns` is given; a
     result is protected if any of them protects it. Promise: protected and exempt results are
-    unchanged, and a result is replaced only by something with fewer characters. With `{handle}`
-    in the placeholder every cleared result can be read back.
+    unchanged, and a result is replaced only by something with fewer characters and fewer tokens.
+    With `{handle}` in the placeholder every cleared result can be read back.
     """
 
     name: ClassVar[str] = "ClearToolResults"
@@ -222,8 +222,14 @@ class _Clearing:
         after = self._known.get(key)
         if after is None:
             after = self._known[key] = self._tier.cleared(entry, found.occurrence)
-        shorter = len(after.message.text) < len(original_text(entry.message))
-        return _Planned(found, entry, after if shorter else None)
+        return _Planned(found, entry, after if self._is_smaller(after, entry) else None)
+
+    def _is_smaller(self, after: Entry, before: Entry) -> bool:
+        """Whether a placeholder is less by any measure: else it would break a cache for nothing."""
+        count = self._context.counter.count
+        return len(after.message.text) < len(original_text(before.message)) and (
+            count(after.message) < count(before.message)
+        )
 
     def _gain_tokens(self, planned: _Planned) -> int:
         if planned.after is None:
