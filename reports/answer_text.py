@@ -6,10 +6,9 @@ from typing import Any
 import pandas as pd
 
 from evals.stats import bootstrap_interval, clustered
-from reports.columns import lost_of
 from reports.frames import Run, estimate_of
 from reports.intervals import Estimate
-from reports.wording import percent, plural, points
+from reports.wording import count, percent, plural, points
 
 
 def numbers_of(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
@@ -18,8 +17,8 @@ def numbers_of(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
         f"saves {percent(line['shown_saving'])} % of the input tokens{_per_transcript(line)}"
         f"{_dollars(run, provenance, line)}, reaches "
         f"{percent(reach.mean)} % of the needs{_interval(reach)}, {points(difference.mean)} points "
-        f"against truncation at the same saving{_interval(difference)}, and loses {lost_of(line)} "
-        f"needs; n = {plural(reach.n, 'transcript')}"
+        f"against truncation at the same saving{_interval(difference)}; "
+        f"n = {plural(reach.n, 'transcript')}"
     )
     rows = run.rows[run.rows["provenance"] == provenance]
     with_needs, n = rows.loc[rows["needs"] > 0, "key"].nunique(), rows["key"].nunique()
@@ -30,7 +29,27 @@ def numbers_of(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
         )
     if reach.n < line["reach_n"]:
         text += f"; truncation was measured at its saving on {reach.n:,}"
-    return f"{text}."
+    return f"{text}. {_lost(run, provenance, line)}"
+
+
+def _lost(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
+    """Say how many needs are lost, of those of the transcripts that all other numbers are of."""
+    each = run.each(provenance, line["label"]).dropna(subset=["compared_reach"])
+    lost, undeclared = each["lost"].sum(), each["undeclared"].sum()
+    open_ones = (
+        f", {count(undeclared)} more are visible nowhere in code that does not say whether it can "
+        "give them back"
+        if undeclared
+        else ""
+    )
+    return (
+        f"Of all {count(each['needs'].sum())} needs in {_these(len(each))}, {count(lost)} are lost "
+        f"(not visible, not recoverable, not to be had by repeating a call){open_ones}."
+    )
+
+
+def _these(n: int) -> str:
+    return "that transcript" if n == 1 else f"these {n:,} transcripts"
 
 
 def _dollars(run: Run, provenance: str, line: Mapping[str, Any]) -> str:

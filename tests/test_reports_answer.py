@@ -45,8 +45,43 @@ def test_the_best_of_those_that_beat_truncation_is_named(tmp_path):
     assert "xun(k=2) keeps the most" in text
     assert "saves 20.0 %" in text
     assert "reaches 80.0 % of the needs, +5.0 points against truncation" in text
-    assert "loses 5 of 30 needs" in text
-    assert "n = 2 transcripts" in text
+    assert "n = 2 transcripts. Of all 30 needs in these 2 transcripts, 5 are lost (not" in text
+
+
+def test_needs_that_are_lost_are_counted_where_all_other_numbers_are_from(tmp_path):
+    """Idle, and too large a saving for truncation: their 7 and 9 needs are in no number."""
+    rows = [
+        row("a", "x", saving=0.5, reach=0.9, needs=4, lost=1),
+        row("b", "x", saving=0.5, reach=0.9, needs=6, lost=2, undeclared=1),
+        row("idle", "x", saving=0.0, reach=1.0, needs=7),
+        row("far", "x", saving=0.9, reach=0.5, needs=9, lost=8),
+        *truncation("a"),
+        *truncation("b"),
+    ]
+
+    text = answer_of(tmp_path, rows)
+
+    assert "n = 2 transcripts of 4" in text
+    assert "Of all 10 needs in these 2 transcripts, 3 are lost" in text
+    assert "a call), 1 more are visible nowhere in code that does not say" in text
+
+
+def test_one_transcript_is_not_called_these(tmp_path):
+    text = answer_of(tmp_path, [row("a", "x", saving=0.5, reach=0.9, needs=4), *truncation("a")])
+
+    assert "Of all 4 needs in that transcript, 0 are lost" in text
+
+
+def test_how_many_engaged_is_counted_among_those_with_needs(tmp_path):
+    """On 6 of 10 with needs it did nothing; that it engaged on 5 without needs does not count."""
+    rows = [
+        *many(10, 0.8),
+        *(row(f"t{at}", "rare", saving=0.5 * (at < 4), reach=1.0, needs=2) for at in range(10)),
+        *(row(f"free{at}", "rare", saving=0.5) for at in range(5)),
+        *(row(f"free{at}", "good", saving=0.5) for at in range(5)),
+    ]
+
+    assert "rare: engaged on 4 of 10 transcripts with needs" in notes_of(tmp_path, rows)
 
 
 def test_few_sessions_are_said_to_be_too_few(tmp_path):
