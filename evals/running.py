@@ -19,6 +19,7 @@ from evals.metrics import METRICS, METRICS_VERSION
 from evals.money.price_choice import choose_prices
 from evals.money.pricing import prices_used
 from evals.results import Row, RunFolder, corpus_digest
+from evals.run_again import flags_again
 from evals.run_checks import check_out, check_recorded, check_requests, replaced_cells
 from evals.run_verdict import say_refused, say_replaced
 from evals.run_verdict import verdict as verdict
@@ -216,6 +217,8 @@ def _manifest(asked: RunRequest, plan: Plan, found: LoadReport) -> Json:
     return {
         "command": asked.command,
         "config": asked.config,
+        "paths": [str(path) for path in asked.paths],
+        "flags": flags_again(asked),
         "started_at": _now(),
         "settings": [
             {"label": item.label, "strategy": item.strategy, "parameters": dict(item.parameters)}

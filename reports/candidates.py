@@ -4,7 +4,7 @@ A setting is judged on all of them: where it did nothing it saved nothing and lo
 in dollars if every row has them, else in input tokens.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -13,6 +13,7 @@ import pandas as pd
 
 from evals.stats import bootstrap_interval, clustered
 from reports.aggregates import saving_of
+from reports.shares import Share, resolved_and_shares
 from reports.unmatched import name_of
 from reports.wording import listed, plural
 
@@ -22,6 +23,7 @@ ENGAGED_FRACTION: Final = 0.01
 """As `evals.results.ENGAGED_FRACTION`: a setting that saves less did nothing."""
 
 NOT_ENGAGED: Final = "saved less than 1 % of the input tokens"
+NOT_JUDGED: Final = "did nothing on any transcript with needs, so what it loses is not known"
 
 Unit = Literal["usd", "tokens"]
 COST_COLUMNS: Final[Mapping[Unit, tuple[str, str]]] = {
@@ -29,6 +31,7 @@ COST_COLUMNS: Final[Mapping[Unit, tuple[str, str]]] = {
     "tokens": ("input_tokens_before", "input_tokens_after"),
 }
 """Unit -> columns without and with compaction; dollars include the strategy's own model calls."""
+_JUDGED: Final = ("reach", "engaged", "matched_reach", "oracle_reach", "cluster")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +53,19 @@ class Candidate:
     parameters: Mapping[str, str]
     """As set."""
     resolved: Mapping[str, Any]
-    """Every parameter with its value; of one that differs between transcripts, the median."""
-    varying: Mapping[str, tuple[float, float]]
-    """Parameters that were shares of the peak -> least and largest value."""
+    """Every parameter with its value; one that was a share of the peak as it was given."""
+    shares: Mapping[str, Share]
+    """Parameters that were shares of the peak, with what they came to."""
     cost: float
     """Of all transcripts together."""
     cost_before: float
     saving: float
     """Of input tokens, all transcripts together."""
     each: pd.DataFrame
-    """By transcript with needs: `reach`, `cluster`, `matched_reach`, `oracle_reach`."""
+    """By transcript with needs: `reach`, `engaged`, `cluster`, `matched_reach`, `oracle_reach`."""
     costs: pd.DataFrame
     """By transcript: `cost`, `before` (without compaction), `own` (model calls of the setting;
-    0 if costs are in tokens), `cluster`."""
+    0 if costs are in tokens), `engaged`, `cluster`."""
 
     @property
     def reach(self) -> float:
@@ -83,8 +86,25 @@ class Candidate:
         return len(self.each)
 
     @property
-    def n_clusters(self) -> int:
-        return int(self.each["cluster"].nunique())
+    def n_all(self) -> int:
+        """Transcripts, with needs or without."""
+        return len(self.costs)
+
+    @property
+    def n_engaged(self) -> int:
+        """Of `n_all`: those on which it did anything."""
+        return int(self.costs["engaged"].sum())
+
+    @property
+    def n_judged(self) -> int:
+        """Of `n`: those on which it did anything."""
+        return int(self.each["engaged"].sum())
+
+    @property
+    def judged_reach(self) -> float | None:
+        """Mean over the transcripts with needs on which it did anything."""
+        judged = self.each.loc[self.each["engaged"], "reach"]
+        return float(judged.mean()) if len(judged) else None
 
     @property
     def worst(self) -> tuple[str, float]:
@@ -100,16 +120,20 @@ class Candidate:
 
     @cached_property
     def truncation(self) -> Beside | None:
-        """Truncation at the same saving, interpolated."""
+        """Truncation at the same saving, interpolated, where the setting did anything."""
         return self._beside("matched_reach")
 
     @cached_property
     def oracle(self) -> Beside | None:
-        """The most that any choice of whole messages could reach with the same tokens."""
+        """The most that any choice of whole messages could reach with the same tokens, there."""
         return self._beside("oracle_reach")
 
     def values(self) -> list[tuple[str, float]]:
         return [(name_of(key), float(value)) for key, value in self.each["reach"].items()]
+
+    def idle(self) -> frozenset[str]:
+        """Return the transcripts with needs on which it did nothing."""
+        return frozenset(name_of(key) for key in self.each.index[~self.each["engaged"]])
 
     def within(self, clusters: Iterable[str]) -> "Candidate":
         """Return the same setting on some sessions."""
@@ -125,7 +149,8 @@ class Candidate:
         )
 
     def _beside(self, column: str) -> Beside | None:
-        known = self.each[["reach", column]].dropna()
+        judged = self.each[self.each["engaged"]]
+        known = judged[["reach", column]].dropna()
         if known.empty:
             return None
         return Beside(float(known["reach"].mean()), float(known[column].mean()), len(known))
@@ -154,7 +179,8 @@ def fault_of(group: pd.DataFrame, n_transcripts: int) -> str | None:
     saving = saving_of(group)
     if saving is None or saving < ENGAGED_FRACTION:
         return NOT_ENGAGED
-    return None
+    with_needs = group[group["reach"].notna()]
+    return NOT_JUDGED if len(with_needs) and not with_needs["engaged"].any() else None
 
 
 def candidate_of(label: str, group: pd.DataFrame, unit: Unit) -> Candidate:
@@ -163,34 +189,24 @@ def candidate_of(label: str, group: pd.DataFrame, unit: Unit) -> Candidate:
     numbers = ["reach", "matched_reach", "oracle_reach", before, after, "own_calls_usd"]
     means = by_key[numbers].mean()
     means["cluster"] = by_key["cluster"].first().astype(str)
+    means["engaged"] = by_key["engaged"].all().astype(bool)
     own = means["own_calls_usd"].fillna(0.0) if unit == "usd" else 0.0
     names = {after: "cost", before: "before"}
-    costs = means[[after, before, "cluster"]].rename(columns=names).assign(own=own)
+    costs = means[[after, before, "engaged", "cluster"]].rename(columns=names).assign(own=own)
     first = group.iloc[0]
-    resolved, varying = _resolved(list(group["resolved"]))
+    parameters = dict(first["parameters"])
+    asked = group[group["requests"] > 0] if bool((group["requests"] > 0).any()) else group
+    once = asked.drop_duplicates("key")["resolved"]
+    resolved, shares = resolved_and_shares(list(once), parameters)
     return Candidate(
         label,
         str(first["strategy"]),
-        dict(first["parameters"]),
+        parameters,
         resolved,
-        varying,
+        shares,
         float(costs["cost"].sum()),
         float(costs["before"].sum()),
         saving_of(group) or 0.0,
-        means.loc[means["reach"].notna(), ["reach", "matched_reach", "oracle_reach", "cluster"]],
+        means.loc[means["reach"].notna(), list(_JUDGED)],
         costs,
     )
-
-
-def _resolved(
-    found: Sequence[Mapping[str, Any]],
-) -> tuple[dict[str, Any], dict[str, tuple[float, float]]]:
-    """Return one value per parameter, and the range of those that differ."""
-    values, varying = dict(found[0]), {}
-    for name in values:
-        given = [each.get(name) for each in found]
-        numbers = sorted(item for item in given if isinstance(item, int | float))
-        if len(numbers) == len(given) and numbers[0] != numbers[-1]:
-            values[name] = numbers[len(numbers) // 2]
-            varying[name] = (numbers[0], numbers[-1])
-    return values, varying

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from reports import configuration_forms as forms
 from reports import configuration_systems as systems
 from reports.configuration_text import Form, Language, Resolved
+from reports.shares import MedianSize, Share, with_sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class Configuration:
     text: str
     notes: tuple[str, ...]
     """What is not the same there, a line each."""
+    unmeasured: tuple[str, ...] = ()
+    """Where the language has no comments: what has to be said of the sizes in the text."""
 
 
 class _Target(NamedTuple):
@@ -101,7 +104,7 @@ def configurations(
     resolved: Resolved,
     *,
     given: Resolved | None = None,
-    varying: Mapping[str, tuple[float, float]] | None = None,
+    shares: Mapping[str, Share] | None = None,
 ) -> tuple[Configuration, ...]:
     """Return a setting as configuration, of its own framework first, for this library last.
 
@@ -109,34 +112,34 @@ def configurations(
         strategy: A short name, or the spec of somebody's code.
         resolved: Every parameter with its value.
         given: Those that were set; each that a framework lacks is noted. None: all of them.
-        varying: Parameters that were shares of each transcript's peak -> range of the values.
+        shares: Parameters that were shares of each transcript's peak, with what they came to.
     """
     set_by_user = frozenset(resolved if given is None else given)
-    shares = tuple(_share_notes(resolved, varying or {}))
+    resolved = with_sizes(resolved, shares or {})
     found = []
     for target in _TARGETS.get(strategy, ()):
         form = target.write(resolved)
         if form is None:
             continue
-        lacking = (*_lacking(resolved, set_by_user - target.handled),)
-        notes = (*form.notes, *lacking, *shares)
-        found.append(Configuration(form.framework, form.language, form.text, notes))
+        notes = (*form.notes, *_lacking(resolved, set_by_user - target.handled))
+        without_comments = form.language == "json"
+        beside = _unmeasured(resolved, target.handled) if without_comments else ()
+        found.append(Configuration(form.framework, form.language, form.text, notes, (*beside,)))
     write = systems.this_library if strategy in _TARGETS else systems.command_line
     form = write(strategy, resolved, set_by_user)
     none = () if found or ":" in strategy else ("No framework known here has it.",)
-    found.append(Configuration(form.framework, form.language, form.text, (*none, *shares)))
+    found.append(Configuration(form.framework, form.language, form.text, none))
     return tuple(found)
 
 
 def _lacking(resolved: Resolved, names: frozenset[str]) -> Iterator[str]:
-    for name in resolved:
+    for name, value in resolved.items():
         if name in names:
-            yield f"No equivalent of {name}={resolved[name]!r} there."
+            text = value.share.given if isinstance(value, MedianSize) else repr(value)
+            yield f"No equivalent of {name}={text} there."
 
 
-def _share_notes(resolved: Resolved, varying: Mapping[str, tuple[float, float]]) -> Iterator[str]:
-    for name, (least, most) in varying.items():
-        yield (
-            f"{name} was a share of each transcript's peak, {least:,.0f} to {most:,.0f}; "
-            f"{resolved[name]:,} is the median."
-        )
+def _unmeasured(resolved: Resolved, names: frozenset[str]) -> Iterator[str]:
+    for name, value in resolved.items():
+        if name in names and isinstance(value, MedianSize):
+            yield f"{name}. {' '.join(value.comment())}"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from reports.configuration_text import Form, Resolved, call, python
+from reports.shares import WindowShare, of_window
 
 ALWAYS: Final = "The trigger is as low as it can be: the setting compacts before every request."
 OWN_PLACEHOLDER: Final = "The text in place of a cleared result is the framework's own."
@@ -75,8 +76,10 @@ def langchain_summary(resolved: Resolved) -> Form | None:
     kind = "messages" if resolved.get("keep_tail_messages") else "tokens"
     trigger = resolved.get("trigger_tokens")
     arguments = {
-        "trigger": ("tokens", max(1, trigger)) if trigger is not None else ("messages", 1),
-        "keep": (kind, resolved[f"keep_tail_{kind}"]),
+        "trigger": ("messages", 1)
+        if trigger is None
+        else _context_size("trigger", "tokens", max(trigger, 1)),
+        "keep": _context_size("keep", kind, resolved[f"keep_tail_{kind}"]),
         "trim_tokens_to_summarize": resolved.get("max_input_tokens"),
     }
     text = python(
@@ -84,7 +87,9 @@ def langchain_summary(resolved: Resolved) -> Form | None:
         "middleware = [summarization]",
         before=call("summarization", "SummarizationMiddleware", arguments, "model=model"),
     )
-    notes = ("`model` is who writes the summary; the prompt is LangChain's own.",)
+    notes = ["`model` is who writes the summary; the prompt is LangChain's own."]
+    if any(value[0] == "fraction" for value in arguments.values() if isinstance(value, tuple)):
+        notes.append("A fraction needs a model whose profile names max_input_tokens.")
     return Form("LangChain", "python", text, (*notes, *_always(resolved)))
 
 
@@ -148,9 +153,17 @@ def pydantic_ai_summary(resolved: Resolved) -> Form | None:
     return _pydantic_ai("SummarizingCompaction", _pydantic_tail(resolved), notes)
 
 
-def _threshold(resolved: Resolved) -> int:
-    """Return tokens; Inspect takes what is at most 1 as a share of the window."""
-    return max(2, resolved.get("trigger_tokens") or 0)
+def _context_size(name: str, kind: str, value: int) -> tuple[str, int | WindowShare]:
+    """Return a size as LangChain's summary takes it: a share of the window, if it was a share."""
+    share = of_window(value, f"{name}=({kind!r}, {value!r})")
+    return (kind, value) if share is None else ("fraction", share)
+
+
+def _threshold(resolved: Resolved) -> int | WindowShare:
+    """Return tokens; Inspect takes a float of at most 1 as a share of the window."""
+    tokens = max(resolved.get("trigger_tokens") or 0, 2)
+    share = of_window(tokens, f"threshold={tokens!r}")
+    return tokens if share is None else share
 
 
 def _pydantic_triggers(resolved: Resolved) -> dict[str, Any]:
@@ -158,7 +171,13 @@ def _pydantic_triggers(resolved: Resolved) -> dict[str, Any]:
     if messages is None and tokens is None:
         return {"max_messages": 1}
     named = {"max_messages": messages, "max_tokens": tokens}
-    return {name: max(1, value) for name, value in named.items() if value is not None}
+    found: dict[str, Any] = {
+        name: max(value, 1) for name, value in named.items() if value is not None
+    }
+    if (share := of_window(tokens, f"max_tokens={tokens!r}")) is not None:
+        del found["max_tokens"]
+        found["max_fraction"] = share
+    return found
 
 
 def _pydantic_tail(resolved: Resolved) -> dict[str, Any]:

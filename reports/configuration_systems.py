@@ -5,7 +5,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Final
 
-from reports.configuration_text import Form, Resolved, call, python
+from reports.configuration_text import Form, Resolved, call, indented, python
+from reports.shares import MedianSize, comments
 
 THREE_LAYER_CONSTANTS: Final[Mapping[str, str]] = {
     "persist_threshold_chars": "PERSIST_THRESHOLD",
@@ -88,15 +89,25 @@ def my_pi_agent(resolved: Resolved) -> Form | None:
 
 def three_layer(resolved: Resolved) -> Form | None:
     """Write three_layer's constants. Source: the seed."""
-    lines = [f"{name} = {resolved[key]!r}" for key, name in THREE_LAYER_CONSTANTS.items()]
+    lines = [
+        line
+        for key, name in THREE_LAYER_CONSTANTS.items()
+        for line in (*comments(resolved[key]), f"{name} = {resolved[key]!r}")
+    ]
     return Form("three_layer", "python", "\n".join(lines))
 
 
 def this_library(strategy: str, resolved: Resolved, given: frozenset[str]) -> Form:
     """Write what makes the strategy here: the parameters that were set."""
-    values = {name: value for name, value in resolved.items() if name in given}
-    arguments = f"{strategy!r}, {values!r}" if values else repr(strategy)
-    text = f"from compaction.registry import make_strategy\n\nstrategy = make_strategy({arguments})"
+    values = [
+        line
+        for name, value in resolved.items()
+        if name in given
+        for line in (*comments(value), f"{name!r}: {value!r},")
+    ]
+    inside = f"\n    {strategy!r},\n    {{\n{indented(values, 2)}\n    }},\n"
+    made = f"strategy = make_strategy({inside if values else repr(strategy)})"
+    text = python("from compaction.registry import make_strategy", made, before="")
     return Form("compaction (this library)", "python", text)
 
 
@@ -106,6 +117,8 @@ def command_line(strategy: str, resolved: Resolved, given: frozenset[str]) -> Fo
     for name in resolved:
         if name in given:
             value = resolved[name]
+            if isinstance(value, MedianSize):
+                value = value.share.given
             text = value if isinstance(value, str) else json.dumps(value)
             words += ["--set", f"{name}={text}"]
     return Form("command line", "shell", shlex.join(words))

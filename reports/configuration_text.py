@@ -1,7 +1,10 @@
 """What every form of configuration is made of: Python calls as text."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from textwrap import indent
 from typing import Any, Literal, NamedTuple
+
+from reports.shares import comments
 
 Language = Literal["json", "python", "shell"]
 Resolved = Mapping[str, Any]
@@ -20,10 +23,15 @@ def python(imports: str, last: str, *, before: str) -> str:
 
 
 def call(variable: str, name: str, arguments: Resolved, *written: str) -> str:
-    """Write an assignment, an argument a line."""
-    lines = [*written, *(f"{key}={value_text(value)}" for key, value in arguments.items())]
-    inside = "".join(f"    {line},\n" for line in lines)
-    return f"{variable} = {name}(\n{inside})"
+    """Write an assignment, an argument a line, above it what has to be said of its value."""
+    lines = [f"{each}," for each in written]
+    for key, value in arguments.items():
+        lines += [*comments(value), f"{key}={value_text(value)},"]
+    return f"{variable} = {name}(\n{indented(lines)}\n)"
+
+
+def indented(lines: Iterable[str], levels: int = 1) -> str:
+    return indent("\n".join(lines), "    " * levels)
 
 
 def value_text(value: Any) -> str:

@@ -25,6 +25,8 @@ class Tested:
     label: str
     reach: float
     n: int
+    n_engaged: int
+    """Of these, on how many it did anything; on none nothing is confirmed."""
     lower: float
     """What the mean of all sessions is above, at 95 %, one-sided."""
     p_holm: float
@@ -73,7 +75,7 @@ def confirm(
     """Test each of a family of settings against the wanted reach on the held-out half.
 
     Args:
-        family: Label -> `reach` and `cluster` by transcript of that half.
+        family: Label -> `reach`, `engaged` and `cluster` by transcript of that half.
         min_reach: The wanted reach.
         margin: How far below it still counts.
         n_discovery: Sessions of the discovery half.
@@ -84,15 +86,17 @@ def confirm(
         for label, each in family.items()
     }
     limit = min_reach - margin
+    engaged = {label: int(each["engaged"].sum()) for label, each in family.items()}
     adjusted = holm({label: mean_above_p(each, limit, floor=0.0) for label, each in data.items()})
     tests = (
         Tested(
             label,
             each.mean,
             len(family[label]),
+            engaged[label],
             lower_bound(each, floor=0.0),
             adjusted[label],
-            adjusted[label] <= ALPHA,
+            adjusted[label] <= ALPHA and engaged[label] > 0,
         )
         for label, each in data.items()
     )

@@ -20,6 +20,7 @@ from reports.candidates import (
 )
 from reports.confirm import Confirmation, confirm, halves, sessions_to_confirm
 from reports.frames import Run
+from reports.measure_again import measure_command
 
 DEFAULT_MIN_REACH: Final = 0.9
 """This project's default: nine of ten needs over long gaps. Set what your agent needs."""
@@ -61,6 +62,8 @@ class Recommendation:
     left_out: tuple[LeftOut, ...]
     reason_for_none: str | None = None
     """Where no setting can be judged at all."""
+    measure: str | None = None
+    """The command that measures the chosen setting with fixed sizes, if it had shares."""
 
     @property
     def allows_claims(self) -> bool:
@@ -139,6 +142,10 @@ def _guaranteed(candidate: Candidate) -> float:
     return candidate.worst[1] if lower is None else lower
 
 
+def _closeness(candidate: Candidate) -> tuple[float, float, float]:
+    return _guaranteed(candidate), candidate.reach, -candidate.cost
+
+
 def _cost_same(each: Candidate, other: Candidate) -> bool:
     return abs(each.cost - other.cost) <= TIE * max(1.0, abs(other.cost))
 
@@ -163,7 +170,7 @@ def _of_provenance(
     before = candidates[0].cost_before if candidates else 0.0
     usable = [each for each in candidates if each.n]
     chosen, confirmation = _choose(usable, min_reach, margin)
-    closest = max(usable, key=lambda each: (_guaranteed(each), -each.cost), default=None)
+    closest = max(usable, key=_closeness, default=None)
     return Recommendation(
         provenance,
         unit,
@@ -180,6 +187,13 @@ def _of_provenance(
         _n_to_confirm(min_reach, margin),
         tuple(left_out),
         None if candidates else _why_none(rows, left_out),
+        None if chosen is None else _measure(run, chosen, min_reach),
+    )
+
+
+def _measure(run: Run, chosen: Candidate, min_reach: float) -> str | None:
+    return measure_command(
+        run.manifest, chosen.strategy, chosen.parameters, chosen.shares, min_reach=min_reach
     )
 
 

@@ -7,10 +7,14 @@ from typing import Any
 from reports.candidates import Candidate
 from reports.recommend import Recommendation
 from reports.recommend_text import configurations_of, ranges_of, sentences
+from reports.self_checks import SelfCheck
 
 
-def as_json(found: Sequence[Recommendation]) -> dict[str, Any]:
-    return {"recommendations": [_json(each) for each in found]}
+def as_json(found: Sequence[Recommendation], checks: Sequence[SelfCheck] = ()) -> dict[str, Any]:
+    return {
+        "recommendations": [_json(each) for each in found],
+        "self_checks": [check._asdict() for check in checks],
+    }
 
 
 def _json(each: Recommendation) -> dict[str, Any]:
@@ -40,6 +44,7 @@ def _json(each: Recommendation) -> dict[str, Any]:
         "configurations": []
         if chosen is None
         else [asdict(form) for form in configurations_of(chosen)],
+        "measure_command": each.measure,
     }
 
 
@@ -50,7 +55,7 @@ def _candidate(each: Candidate) -> dict[str, Any]:
         "strategy": each.strategy,
         "parameters": dict(each.parameters),
         "resolved": dict(each.resolved),
-        "varying": {key: list(ends) for key, ends in each.varying.items()},
+        "shares": {key: asdict(share) for key, share in each.shares.items()},
         "cost": each.cost,
         "saving_fraction": each.saving,
         "reach": each.reach,
@@ -59,5 +64,9 @@ def _candidate(each: Candidate) -> dict[str, Any]:
         "truncation": None if each.truncation is None else asdict(each.truncation),
         "best_choice": None if each.oracle is None else asdict(each.oracle),
         "n": each.n,
+        "n_engaged": each.n_judged,
+        "reach_where_engaged": each.judged_reach,
+        "transcripts": each.n_all,
+        "transcripts_engaged": each.n_engaged,
         "by_transcript": dict(each.values()),
     }

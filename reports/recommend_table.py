@@ -12,7 +12,17 @@ from reports.candidates import Beside, Candidate
 from reports.recommend import Recommendation
 from reports.wording import MISSING, clean, percent, tokens
 
-HEADS: Final = ("Setting", "Cost", "Saved", "Reach", "Bound", "Worst", "Truncation", "Best", "n")
+HEADS: Final = (
+    "Setting",
+    "Cost",
+    "Saved",
+    "Reach",
+    "Bound",
+    "Worst",
+    "Truncation",
+    "Best",
+    "Eng/n",
+)
 TABLE_CHARS: Final = 112
 
 
@@ -50,7 +60,7 @@ def _lines(each: Recommendation) -> Iterator[tuple[str, ...]]:
                 percent(item.worst[1]),
                 _other(item.truncation, item),
                 _other(item.oracle, item),
-                str(item.n),
+                f"{item.n_judged}/{item.n}",
             )
 
 

@@ -13,16 +13,20 @@ from reports.configuration import Configuration, configurations
 from reports.confirm import ALPHA, Confirmation
 from reports.recommend import NEAR_FRACTION, Recommendation
 from reports.recommend_table import FrontTable, cost_text
+from reports.recommend_verdict import values_of, verdict
+from reports.self_checks import SelfCheck
+from reports.tables import check_lines
 from reports.wording import clean, listed, percent, plural
 
 EXPLANATION: Final = (
     "Settings that no other beats in cost and reach, = for ties. Cost: of all transcripts. Saved: "
     "input tokens, %. Reach: share of needs over long gaps, %, mean over the transcripts with any; "
-    "a transcript on which a setting did nothing counts. Bound: one-sided 95 % lower bound over "
+    "a transcript on which a setting did nothing counts. Eng/n: transcripts with needs on which it "
+    "did anything (saved at least 1 %), of all with needs. Bound: one-sided 95 % lower bound over "
     "all sessions, not corrected for the choice among settings. Worst: least of any transcript. "
     "Truncation: reach of plain truncation at the same saving. Best: the most that a choice of "
-    "whole messages could reach with the same tokens. For both: the setting's own reach if they "
-    "are known on fewer transcripts, and their number."
+    "whole messages could reach with the same tokens. Both where the setting did anything: its own "
+    "reach there if that is on fewer transcripts, and their number."
 )
 MAX_LEFT_OUT: Final = 6
 DEARER: Final = (
@@ -45,11 +49,12 @@ MANY_TRIES: Final = "The best of many tries looks better than it is."
 NOT_ALL: Final = "Recorded actions are held fixed: what the agent would have done is not measured."
 
 
-def terminal(found: Sequence[Recommendation]) -> RenderableType:
+def terminal(found: Sequence[Recommendation], checks: Sequence[SelfCheck] = ()) -> RenderableType:
     """Return what to print with `crop=False`: a configuration is for copying, whole."""
-    if not found:
-        return Text("No strategy has a row in this run, at most controls: nothing to recommend.")
     parts: list[RenderableType] = []
+    if not found:
+        text = "No strategy has a row in this run, at most controls: nothing to recommend."
+        parts.append(Text(text))
     for each in found:
         parts += [Text(title(each), style="bold"), *map(Text, sentences(each)), Text("")]
         if each.pareto:
@@ -60,9 +65,11 @@ def terminal(found: Sequence[Recommendation]) -> RenderableType:
                 parts += [Text(label, style="bold"), Text("")]
             for form in configurations_of(each.chosen):
                 parts += [*_written(form), Text("")]
+            if each.measure is not None:
+                parts += [*_to_measure(each.measure), Text("")]
     if any(each.pareto for each in found):
         parts += [Text(EXPLANATION, style="dim"), Text(NOT_ALL, style="dim")]
-    return Group(*parts)
+    return Group(*parts, *check_lines(checks))
 
 
 def title(each: Recommendation) -> str:
@@ -74,7 +81,7 @@ def title(each: Recommendation) -> str:
 
 def sentences(each: Recommendation) -> Iterator[str]:
     """Yield what is recommended, why, and how far it can be trusted."""
-    yield _verdict(each)
+    yield verdict(each)
     if not each.allows_claims and each.n_clusters:
         yield (
             f"n too small for claims: {plural(each.n_clusters, 'session')}, at least "
@@ -87,70 +94,11 @@ def sentences(each: Recommendation) -> Iterator[str]:
         yield from _beside(each.chosen)
         yield from _near(each)
         if not each.allows_claims:
-            values = ", ".join(
-                f"{clean(name, 60)} {percent(v)}" for name, v in each.chosen.values()
-            )
-            yield f"Its reach by transcript, %: {values}."
+            yield f"Its reach by transcript, %: {values_of(each.chosen)}."
     elif each.pareto:
         yield f"Without compaction the cost is {cost_text(each.cost_before, each.unit)}."
     yield from _confirmed(each)
     yield from _left_out(each)
-
-
-def _verdict(each: Recommendation) -> str:
-    wanted = f"{percent(each.min_reach)} %"
-    if each.reason_for_none is not None:
-        return each.reason_for_none
-    if not each.n_with_needs:
-        text = "No needs over long gaps were found in what was scored"
-        return f"{text}, so what a setting loses cannot be told."
-    if each.chosen is None:
-        return _none(each, wanted)
-    chosen = each.chosen
-    cost = (
-        f"{cost_text(chosen.cost, each.unit)} instead of "
-        f"{cost_text(each.cost_before, each.unit)} without compaction, "
-        f"{percent(chosen.saving)} % of the input tokens saved"
-    )
-    if not each.allows_claims:
-        name, value = chosen.worst
-        return (
-            f"{clean(chosen.label)}: of the settings that reach at least {wanted} on every one of "
-            f"these transcripts the cheapest, {cost}. Its worst is {clean(name, 60)} with "
-            f"{percent(value)} %, its mean {percent(chosen.reach)} %."
-        )
-    return (
-        f"{clean(chosen.label)}: {_place(each)} 95 % lower bound of reach is at least "
-        f"{wanted}{_half(each)}, {cost}. Over all sessions it reaches {percent(chosen.reach)} % "
-        f"(lower bound {percent(chosen.lower)} %)."
-    )
-
-
-def _place(each: Recommendation) -> str:
-    """Say what the chosen setting is: the cheapest, or one beside it that was confirmed."""
-    tests = () if each.confirmation is None else each.confirmation.tests
-    if each.chosen is None or not tests or tests[0].label == each.chosen.label:
-        return "the cheapest whose"
-    cheapest = clean(tests[0].label)
-    return f"confirmed, and near-equal to {cheapest}, which is not and is the cheapest whose"
-
-
-def _half(each: Recommendation) -> str:
-    return "" if each.confirmation is None else " on the discovery half"
-
-
-def _none(each: Recommendation, wanted: str) -> str:
-    if (nearest := each.nearest) is None:
-        return "No setting was measured on the transcripts with needs, so none is recommended."
-    if not each.allows_claims:
-        return (
-            f"No setting reaches {wanted} on every one of these transcripts. The closest is "
-            f"{clean(nearest.label)}: {percent(nearest.worst[1])} % on its worst."
-        )
-    return (
-        f"No setting has a 95 % lower bound of reach of {wanted}{_half(each)}. The closest over "
-        f"all sessions is {clean(nearest.label)} with {percent(nearest.lower)} %."
-    )
 
 
 def _beside(chosen: Candidate) -> Iterator[str]:
@@ -162,8 +110,8 @@ def _beside(chosen: Candidate) -> Iterator[str]:
             yield f"{name} is not known here."
             continue
         yield (
-            f"{name} reaches {percent(found.other)} % where it reaches {percent(found.reach)} %; "
-            f"n = {plural(found.n, 'transcript')}."
+            f"{name} reaches {percent(found.other)} % where the setting engaged and reaches "
+            f"{percent(found.reach)} %; n = {plural(found.n, 'transcript')}."
         )
     if (found := chosen.truncation) is not None and found.other >= found.reach:
         yield "That is no more than truncation: keeping only the newest messages does as well."
@@ -227,7 +175,7 @@ def _tests(found: Confirmation, min_reach: float) -> Iterator[str]:
         yield (
             f"  {clean(each.label)}: {percent(each.reach)} % (95 % lower bound "
             f"{percent(each.lower)} %, as if one more session lost all), p = {each.p_holm:.3f}, "
-            f"n = {plural(each.n, 'transcript')}: {word}"
+            f"n = {plural(each.n, 'transcript')}, engaged on {each.n_engaged:,}: {word}"
         )
 
 
@@ -239,11 +187,18 @@ def _left_out(each: Recommendation) -> Iterator[str]:
 
 def configurations_of(chosen: Candidate) -> tuple[Configuration, ...]:
     given = {name: chosen.resolved.get(name) for name in chosen.parameters}
-    return configurations(chosen.strategy, chosen.resolved, given=given, varying=chosen.varying)
+    return configurations(chosen.strategy, chosen.resolved, given=given, shares=chosen.shares)
 
 
 def _written(form: Configuration) -> Iterator[RenderableType]:
     yield Text(f"{form.framework}:", style="bold")
+    for line in form.unmeasured:
+        yield Text(f"  {clean(line, 300)}")
     yield Text(indent(form.text, "  "), overflow="ignore", no_wrap=True)
     for note in form.notes:
         yield Text(f"  - {clean(note, 300)}", style="dim")
+
+
+def _to_measure(command: str) -> Iterator[RenderableType]:
+    yield Text("What measures the medians as fixed sizes, on the same paths:", style="bold")
+    yield Text(f"  {command}", overflow="ignore", no_wrap=True)

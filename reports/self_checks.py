@@ -4,7 +4,7 @@ The last lines are of a generated conversation: the run checked them (`evals.ins
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import pandas as pd
@@ -39,6 +39,13 @@ def self_checks(run: Run) -> tuple[SelfCheck, ...]:
         for expected, text, is_met in (*_checks(rows), *_placebo_of_classes(run, rows)):
             found.append(SelfCheck(clean(provenance), expected, text, is_met))
     return (*found, *_of_the_instrument(run))
+
+
+def said_of(found: Sequence[SelfCheck]) -> tuple[str, list[str]]:
+    """Say how many are met, and which are not, a line each."""
+    failed = [each for each in found if not each.is_met]
+    met = f"Self-checks of the instrument: {len(found) - len(failed)} of {len(found)} met."
+    return met, [f"{each.provenance}: {each.expected}: NO, {each.found}" for each in failed]
 
 
 def _checks(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool]]:

@@ -1,7 +1,7 @@
 """The table in a terminal of any width, and the same content as GitHub Markdown."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
 
@@ -20,7 +20,7 @@ from reports.league import Block, blocks
 from reports.lost import HEADS, HOW_TO, is_text_shown, lost_of
 from reports.recorded import HEADS as RECORDED_HEADS
 from reports.recorded import recorded_compactions
-from reports.self_checks import self_checks
+from reports.self_checks import SelfCheck, said_of, self_checks
 from reports.story import CAVEATS, SHORT_CAVEATS, definitions, footer, headline
 from reports.summaries import HEADS as SUMMARY_HEADS
 from reports.summaries import NOTE as SUMMARIES_NOTE
@@ -67,7 +67,7 @@ def terminal(
         parts += [Text(""), Text(f"{asked.TITLE}: see report.md. {said.notes[0]}")]
         parts += _validity_lines(said.validity)
     parts += _terminal_faults(run, show_all=show_faults)
-    parts += _self_check_lines(run)
+    parts += check_lines(self_checks(run))
     return Group(*parts, Text(""), Text(SHORT_CAVEATS, style="dim"))
 
 
@@ -282,15 +282,15 @@ def _self_check_section(run: Run) -> Iterator[str]:
         )
 
 
-def _self_check_lines(run: Run) -> Iterator[RenderableType]:
+def check_lines(found: Sequence[SelfCheck]) -> Iterator[Text]:
     """Yield one line if all is well, else one more for each check that is not."""
-    if found := self_checks(run):
-        failed = [each for each in found if not each.is_met]
-        met = f"Self-checks of the instrument: {len(found) - len(failed)} of {len(found)} met."
-        yield Text("")
-        yield Text(met, style="bold red" if failed else "dim")
-        for each in failed:
-            yield Text(f"  {each.provenance}: {each.expected}: NO, {each.found}", style="red")
+    if not found:
+        return
+    met, failed = said_of(found)
+    yield Text("")
+    yield Text(met, style="bold red" if failed else "dim")
+    for line in failed:
+        yield Text(f"  {line}", style="red")
 
 
 def _rest(faults: Faults) -> list[str]:

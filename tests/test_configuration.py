@@ -10,6 +10,7 @@ from compaction.systems import three_layer_strategy
 from evals.settings import resolved_parameters
 from reports.configuration import configurations
 from reports.configuration_systems import PI_PARAMETERS, THREE_LAYER_CONSTANTS
+from reports.shares import Share
 
 
 def forms(strategy, **given):
@@ -165,14 +166,111 @@ def test_code_of_others_gets_the_flags_that_make_it_again_quoted():
     assert form.text == "compaction-evals run --strategy 'my/pkg.py:it'\"'\"'s' --set keep=3"
 
 
-def test_a_share_of_the_peak_is_noted_everywhere():
-    resolved = resolved_parameters(make_strategy("xun", {"token_threshold": "4000"}))
+HALF = Share("50%", 1_000, 4_250, 9_000, 4)
+MEASURED = "Measured: 50% of each transcript's own peak, 1,000 to 9,000 on 4 transcripts."
+MEDIAN = "4,250 is the median of these; as a fixed size it was not measured."
 
-    for form in configurations("xun", resolved, given={}, varying={"token_threshold": (1e3, 9e3)}):
-        assert (
-            "token_threshold was a share of each transcript's peak, 1,000 to 9,000; 4,000 is the "
-            "median."
-        ) in form.notes
+
+def of_shares(strategy, *names, **given):
+    resolved = resolved_parameters(make_strategy(strategy, {**given, **dict.fromkeys(names, "7")}))
+    shares = dict.fromkeys(names, HALF)
+    found = configurations(strategy, resolved, given={**given, **shares}, shares=shares)
+    return {form.framework: form for form in found}
+
+
+def lines_before(text, start):
+    """Return the lines above the one that starts so, without their indent."""
+    lines = [line.strip() for line in text.splitlines()]
+    at = next(at for at, line in enumerate(lines) if line.startswith(start))
+    return [line.removeprefix("# ") for line in lines[max(0, at - 3) : at]]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "parameter", "framework", "line"),
+    [
+        ("xun", "token_threshold", "xun", "token_threshold=4250,"),
+        ("my_pi_agent", "context_budget", "my_pi_agent", "budget=4250,"),
+        ("three_layer", "context_limit_chars", "three_layer", "CONTEXT_LIMIT = 4250"),
+        ("langchain_clear_tool_uses", "trigger_tokens", "LangChain", "trigger=4250,"),
+        ("drop_oldest", "keep_tail_tokens", "pydantic-ai-harness", "keep_tokens=4250,"),
+        ("xun", "token_threshold", "compaction (this library)", "'token_threshold': 4250,"),
+    ],
+)
+def test_a_size_that_was_a_share_is_the_median_and_says_so_beside_itself(
+    strategy, parameter, framework, line
+):
+    text = of_shares(strategy, parameter)[framework].text
+
+    assert lines_before(text, line)[-2:] == [MEASURED, MEDIAN]
+    compile(text, framework, "exec")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "framework", "line", "instead"),
+    [
+        ("inspect_edit", "Inspect", "threshold=0.5,", "threshold=4250"),
+        ("inspect_trim", "Inspect", "threshold=0.5,", "threshold=4250"),
+        ("inspect_summary", "Inspect", "threshold=0.5,", "threshold=4250"),
+        (
+            "langchain_summarization",
+            "LangChain",
+            "trigger=('fraction', 0.5),",
+            "trigger=('tokens', 4250)",
+        ),
+        (
+            "pydantic_ai_summarization",
+            "pydantic-ai-harness",
+            "max_fraction=0.5,",
+            "max_tokens=4250",
+        ),
+    ],
+)
+def test_where_a_framework_takes_a_share_it_is_one_and_says_of_what(
+    strategy, framework, line, instead
+):
+    text = of_shares(strategy, "trigger_tokens")[framework].text
+
+    assert lines_before(text, line) == [
+        MEASURED,
+        "Here it is of the model's window: as measured only where a conversation fills it.",
+        f"In tokens: {instead}, the median of these; as a fixed size not measured.",
+    ]
+    compile(text, framework, "exec")
+
+
+def test_json_has_no_comments_so_what_was_measured_is_said_above_it():
+    form = of_shares("anthropic_clear_tool_uses", "trigger_tokens", "min_reclaim_tokens")[
+        "Anthropic Messages API"
+    ]
+
+    (edit,) = json.loads(form.text)["context_management"]["edits"]
+    assert (edit["trigger"]["value"], edit["clear_at_least"]["value"]) == (4_250, 4_250)
+    assert form.unmeasured == (
+        f"trigger_tokens. {MEASURED} {MEDIAN}",
+        f"min_reclaim_tokens. {MEASURED} {MEDIAN}",
+    )
+    assert forms("anthropic_clear_tool_uses")["Anthropic Messages API"].unmeasured == ()
+
+
+def test_a_share_above_the_window_is_no_share_of_it():
+    resolved = resolved_parameters(make_strategy("inspect_trim", {"trigger_tokens": "9"}))
+    large = {"trigger_tokens": Share("150%", 10, 20, 40, 3)}
+
+    text = configurations("inspect_trim", resolved, shares=large)[0].text
+
+    assert "threshold=20," in text
+
+
+def test_a_share_that_a_framework_lacks_is_named_as_it_was_given():
+    found = of_shares("clear_tool_results", "stop_after_tokens")
+
+    assert "No equivalent of stop_after_tokens=50% there." in found["Inspect"].notes
+
+
+def test_flags_of_somebodys_code_keep_the_share():
+    (form,) = configurations("a.py:b", {"k": "50%"}, given={"k": "50%"}, shares={"k": HALF})
+
+    assert form.text == "compaction-evals run --strategy a.py:b --set k=50%"
 
 
 def test_a_border_that_moves_the_other_way_is_said():

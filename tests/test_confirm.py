@@ -4,9 +4,19 @@ import pytest
 from reports.confirm import confirm, halves, sessions_to_confirm
 
 
-def reaches(values):
+def reaches(values, *, n_engaged=None):
     clusters = [f"s{at}" for at in range(len(values))]
-    return pd.DataFrame({"reach": values, "cluster": clusters})
+    engaged = [n_engaged is None or at < n_engaged for at in range(len(values))]
+    return pd.DataFrame({"reach": values, "cluster": clusters, "engaged": engaged})
+
+
+def test_a_setting_that_did_nothing_on_the_held_out_half_is_not_confirmed():
+    found = outcomes({"a": reaches([1.0] * 40, n_engaged=0), "b": reaches([1.0] * 40, n_engaged=1)})
+
+    assert [(each.n, each.n_engaged, each.is_confirmed) for each in found.values()] == [
+        (40, 0, False),
+        (40, 1, True),
+    ]
 
 
 def outcomes(family, *, min_reach=0.9, margin=0.05):

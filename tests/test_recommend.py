@@ -1,6 +1,7 @@
 """Recommendations on runs written by hand, with numbers that can be worked out."""
 
 import json
+import os
 import sys
 
 import numpy as np
@@ -15,6 +16,7 @@ from reports.candidates import Candidate
 from reports.confirm import confirm, halves
 from reports.frames import load
 from reports.recommend import near_equal, pareto_set, recommend
+from reports.shares import Share
 from tests.reports_cases import failed, row, write_run
 
 
@@ -360,7 +362,8 @@ def test_a_confirmation_of_three_settings_is_seldom_wrong(kind):
             reach = (draw.random(n) < 0.85).astype(float)
         else:
             reach = np.where(draw.random(n) < 0.7, 1.0, draw.random(n))
-        return pd.DataFrame({"reach": reach, "cluster": [f"s{at}" for at in range(n)]})
+        clusters = [f"s{at}" for at in range(n)]
+        return pd.DataFrame({"reach": reach, "engaged": True, "cluster": clusters})
 
     def is_wrong():
         family = {name: drawn() for name in "abc"}
@@ -423,31 +426,193 @@ def test_truncation_and_the_best_choice_stand_beside(tmp_path):
     assert found.chosen.oracle.other == pytest.approx(0.99)
 
 
-def test_shares_of_the_peak_become_the_median_and_a_note(tmp_path):
+def shares_of(tmp_path, sizes, **manifest):
+    """Recommend on a run whose only setting had a share; it came to these sizes."""
     rows = [
         row(
             name,
-            "clear_tool_results(trigger_tokens=50%)",
+            "clear_tool_results(keep_last_results=3, trigger_tokens=50%)",
             saving=0.5,
             reach=1.0,
             needs=1,
-            parameters={"trigger_tokens": "50%"},
+            parameters={"keep_last_results": "3", "trigger_tokens": "50%"},
             resolved={"keep_last_results": 3, "trigger_tokens": tokens},
+            requests=requests,
         )
-        for name, tokens in (("a", 1_000), ("b", 9_000), ("c", 4_000))
+        for name, (tokens, requests) in sizes.items()
     ]
+    (found,) = recommend(load(write_run(tmp_path / "run", rows, **manifest)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sizes", "median"),
+    [
+        ((1_000, 9_000, 4_000), 4_000),
+        # The mean of both middle values, and a half is rounded up.
+        ((1_000, 9_000, 4_000, 5_001), 4_501),
+        ((9_000, 1_000), 5_000),
+    ],
+)
+def test_of_a_share_the_true_median_is_printed_with_its_range(tmp_path, sizes, median):
+    found = shares_of(tmp_path, {f"t{at}": (size, 9) for at, size in enumerate(sizes)})
+
+    assert found.chosen.resolved["trigger_tokens"] == "50%"
+    share = Share("50%", 1_000, median, 9_000, len(sizes))
+    assert found.chosen.shares == {"trigger_tokens": share}
+    (content,) = recommend_json.as_json([found])["recommendations"]
+    api = content["configurations"][0]
+    assert f'"value": {median}' in api["text"]
+    assert "1,000 to 9,000" in api["unmeasured"][0]
+    assert content["chosen"]["shares"]["trigger_tokens"]["median"] == median
+
+
+def test_a_transcript_without_requests_has_no_peak_that_counts(tmp_path):
+    found = shares_of(tmp_path, {"a": (1, 0), "b": (4_000, 9), "c": (6_000, 9)})
+
+    assert found.chosen.shares["trigger_tokens"] == Share("50%", 4_000, 5_000, 6_000, 2)
+
+
+def test_a_share_that_came_to_one_number_was_measured_as_that(tmp_path):
+    found = shares_of(tmp_path, {"a": (4_000, 9), "b": (4_000, 9)}, paths=["logs"])
+
+    assert (found.chosen.shares, found.measure) == ({}, None)
+    assert found.chosen.resolved["trigger_tokens"] == 4_000
+
+
+def test_the_command_that_measures_the_median_has_paths_and_flags_of_the_run(tmp_path):
+    manifest = {"paths": ["my logs", "a=b"], "flags": ["--price", "gpt-5"], "config": {"file": "x"}}
+
+    found = shares_of(tmp_path, {"a": (4_000, 9), "b": (6_000, 9)}, **manifest)
+
+    assert found.measure == (
+        f"compaction-evals --config {os.devnull} sweep clear_tool_results 'my logs' ./a=b "
+        "trigger_tokens=5000 --set keep_last_results=3 --price gpt-5 --min-reach 0.9"
+    )
+
+
+def test_the_command_is_printed_whole_below_the_configuration(tmp_path, monkeypatch, capsys):
+    found = shares_of(tmp_path, {"a": (4_000, 9), "b": (6_000, 9)}, paths=["logs"])
+    monkeypatch.setenv("COLUMNS", "40")
+
+    _, out, _ = command(monkeypatch, capsys, "recommend", tmp_path / "run")
+
+    assert f"  {found.measure}" in out.splitlines()
+    assert out.index("context_management") < out.index(found.measure)
+
+
+IDLE = {
+    **{f"t{at:02}": (0.5, 0.7) for at in range(3)},
+    **{f"t{at:02}": (0.0, 1.0) for at in range(3, 20)},
+}
+"""Engaged on 3 of 20: mean reach (3 * 0.7 + 17) / 20 = 0.955."""
+
+
+def test_the_sentence_says_where_a_setting_did_anything_and_what_it_reaches_there(tmp_path):
+    free = row("free", setting(1), saving=0.5, parameters={"keep_last_results": "1"})
+
+    (found,) = recommended(tmp_path, [*rows_of(setting(1), IDLE), free], min_reach=0.9)
+
+    said = next(recommend_text.sentences(found))
+    assert said.startswith(
+        f"{setting(1)}, engaged on 4 of 21 transcripts (3 of the 20 with needs, where it reaches "
+        "70.0 %): the cheapest whose "
+    )
+    assert "Over all 20 with needs, 17 on which it did nothing included, it reaches 95.5 %" in said
+    assert said.endswith("Where it engaged it reaches less than the 90.0 % asked for.")
+    (content,) = recommend_json.as_json([found])["recommendations"]
+    chosen = content["chosen"]
+    assert (chosen["n"], chosen["n_engaged"]) == (20, 3)
+    assert chosen["reach_where_engaged"] == pytest.approx(0.7)
+    assert (chosen["transcripts"], chosen["transcripts_engaged"]) == (21, 4)
+
+
+def test_few_sessions_say_it_too_and_mark_the_idle_ones(tmp_path):
+    rows = rows_of(setting(1), {"a": (0.5, 0.9), "b": (0.0, 1.0)})
+
+    (found,) = recommended(tmp_path, rows, min_reach=0.9)
+
+    text = "\n".join(recommend_text.sentences(found))
+    assert f"{setting(1)}, engaged on 1 of 2 transcripts (1 of the 2 with needs, where" in text
+    assert "Its reach by transcript, %: a 90.0, b 100.0 (did nothing)." in text
+
+
+def test_a_setting_that_engaged_everywhere_says_that(tmp_path):
+    (found,) = recommended(tmp_path, FEW, min_reach=0.9)
+
+    said = next(recommend_text.sentences(found))
+    assert said.endswith(
+        "It engaged on all 2 transcripts; over the 2 with needs it reaches 95.0 %."
+    )
+
+
+def test_what_did_nothing_where_needs_are_is_no_candidate(tmp_path):
+    free = row("free", setting(1), saving=0.9, parameters={"keep_last_results": "1"})
+    rows = [*rows_of(setting(1), {"a": (0.0, 1.0), "b": (0.0, 1.0)}), free]
 
     (found,) = recommended(tmp_path, rows)
 
-    assert found.chosen.resolved["trigger_tokens"] == 4_000
-    assert found.chosen.varying == {"trigger_tokens": (1_000, 9_000)}
-    (content,) = recommend_json.as_json([found])["recommendations"]
-    assert '"value": 4000' in content["configurations"][0]["text"]
-    assert any("1,000 to 9,000" in note for note in content["configurations"][0]["notes"])
+    assert found.chosen is None
+    assert [each.reason for each in found.left_out] == [
+        "did nothing on any transcript with needs, so what it loses is not known"
+    ]
+
+
+def test_truncation_stands_beside_where_the_setting_did_anything(tmp_path):
+    points = [
+        row(name, f"truncate({s})", strategy="truncate", saving=s, reach=r, is_control=True)
+        for name in "ab"
+        for s, r in ((0.2, 0.9), (0.6, 0.5))
+    ]
+    rows = [*rows_of(setting(1), {"a": (0.4, 0.95), "b": (0.0, 1.0)}), *points]
+
+    (found,) = recommended(tmp_path, rows)
+
+    beside = found.chosen.truncation
+    assert (beside.n, beside.reach, beside.other) == (1, 0.95, pytest.approx(0.7))
+
+
+def test_of_settings_that_all_lose_everything_somewhere_the_closest_is_the_one_of_most_reach(
+    tmp_path,
+):
+    rows = [
+        *rows_of(setting(1), {"a": (0.6, 0.0), "b": (0.6, 0.2)}),
+        *rows_of(setting(2), {"a": (0.5, 0.0), "b": (0.5, 0.8)}),
+    ]
+
+    assert recommended(tmp_path, rows)[0].nearest.label == setting(2)
+
+
+def test_a_self_check_that_fails_is_a_line_of_text_and_of_json(tmp_path, monkeypatch, capsys):
+    wrong = row("a", "identity", saving=0.2, reach=0.4, needs=4, is_control=True)
+    path = write_run(tmp_path / "run", [*FEW, wrong])
+
+    _, out, _ = command(monkeypatch, capsys, "recommend", path)
+    _, as_json, _ = command(monkeypatch, capsys, "recommend", path, "--json")
+
+    checks = json.loads(as_json)["self_checks"]
+    failed = [each for each in checks if not each["is_met"]]
+    assert [each["expected"] for each in failed] == [
+        "identity saves nothing",
+        "identity reaches everything",
+    ]
+    said = " ".join(out.split())
+    assert f"Self-checks of the instrument: 0 of {len(checks)} met." in said
+    assert "recorded: identity saves nothing: NO, at most 20.000 %" in said
+
+
+def test_self_checks_that_are_met_are_one_line(tmp_path, monkeypatch, capsys):
+    right = row("a", "identity", saving=0.0, reach=1.0, needs=4, is_control=True)
+
+    _, out, _ = command(
+        monkeypatch, capsys, "recommend", write_run(tmp_path / "run", [*FEW, right])
+    )
+
+    assert out.splitlines()[-1] == "Self-checks of the instrument: 2 of 2 met."
 
 
 def candidate(cost, reach):
-    each = pd.DataFrame({"reach": [reach], "cluster": ["s"]}, index=["t"])
+    each = pd.DataFrame({"reach": [reach], "engaged": [True], "cluster": ["s"]}, index=["t"])
     return Candidate(f"{cost}/{reach}", "s", {}, {}, {}, cost, 100.0, 0.5, each, each)
 
 

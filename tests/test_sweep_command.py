@@ -1,6 +1,7 @@
 """`sweep` from the command line: what it runs, what it prints, that it goes on where it stopped."""
 
 import json
+import shlex
 import sys
 
 import pytest
@@ -56,6 +57,47 @@ def test_the_same_command_goes_on_where_it_stopped(chats, tmp_path, monkeypatch,
     assert again[:5] == lines[:5]
     assert len(again) == len(lines)
     assert second[:2] == first[:2]
+
+
+def test_the_exit_code_is_of_the_run_and_the_command_to_gate_on_is_named(
+    chats, tmp_path, monkeypatch, capsys
+):
+    out = tmp_path / "run"
+    arguments = ["clear_tool_results", chats, "keep_last_results=1,3", "--min-reach", "99%"]
+
+    code, said, error = command(monkeypatch, capsys, *arguments, "--out", out)
+
+    (line,) = [line for line in error.splitlines() if line.startswith("to gate on it")]
+    gate = f"compaction-evals recommend {out} --min-reach 99%"
+    assert line == f"to gate on it (exit code 1 now, no setting is named): {gate}"
+    monkeypatch.setattr(sys, "argv", shlex.split(gate))
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert (code, stopped.value.code) == (0, 1)
+    assert "Self-checks of the instrument: " in said
+
+
+def test_the_command_that_measures_the_medians_runs_them(chats, tmp_path, monkeypatch, capsys):
+    write_chats(tmp_path / "more", count=2, n_messages=31)
+    arguments = ["drop_oldest", chats, tmp_path / "more", "keep_tail_tokens=60%", "--seed", "4"]
+    options = ["--min-reach", "0", "--out", tmp_path / "run", "--json"]
+    _, said, _ = command(monkeypatch, capsys, *arguments, *options)
+    (found,) = json.loads(said)["recommendations"]
+    share = found["chosen"]["shares"]["keep_tail_tokens"]
+    words = shlex.split(found["measure_command"])
+
+    monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "again")])
+    with pytest.raises(SystemExit):
+        main()
+
+    assert share["least"] < share["median"] < share["most"]
+    assert words[-4:] == ["--seed", "4", "--min-reach", "0"]
+    first, again = (
+        [row for row in RunFolder(tmp_path / name).rows() if not row.is_control]
+        for name in ("run", "again")
+    )
+    assert {row.transcript for row in again} == {row.transcript for row in first}
+    assert {row.resolved["keep_tail_tokens"] for row in again} == {share["median"]}
 
 
 @pytest.mark.parametrize(

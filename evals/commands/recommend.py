@@ -1,7 +1,8 @@
 """`recommend`: the cheapest setting of a run that reaches enough, as configuration to copy."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -26,6 +27,12 @@ Margin = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, not text.")]
+MEANINGS: Final[Mapping[int, str]] = {
+    0: "confirmed",
+    EXIT_FAILED: "no setting is named",
+    EXIT_UNCONFIRMED: "not confirmed",
+}
+"""Exit code of this command -> what it says."""
 
 
 def recommend(
@@ -38,7 +45,8 @@ def recommend(
     """Recommend the cheapest setting that reaches enough, with its configuration.
 
     Exits with 0 if held-out sessions confirm what is named, with 3 if they do not or are too few,
-    with 1 if no setting is named.
+    with 1 if no setting is named. This is what a job gates on: the exit code of `sweep` says only
+    whether it ran.
 
     Example: compaction-evals recommend compaction-runs/bundled --min-reach 0.7
     """
@@ -77,8 +85,10 @@ def print_recommendations(
     from reports.frames import load
     from reports.recommend import DEFAULT_MARGIN, DEFAULT_MIN_REACH
     from reports.recommend import recommend as recommended
+    from reports.self_checks import self_checks
 
     run = load(path)
+    checks = self_checks(run)
     say_incomplete(path, run.incomplete)
     found = recommended(
         run,
@@ -86,10 +96,10 @@ def print_recommendations(
         margin=DEFAULT_MARGIN if margin is None else margin,
     )
     if as_json:
-        content = recommend_json.as_json(found)
+        content = recommend_json.as_json(found, checks)
         typer.echo(printed_json(content))
     else:
-        Console().print(recommend_text.terminal(found), crop=False)
+        Console().print(recommend_text.terminal(found, checks), crop=False)
     named = [each for each in found if each.chosen is not None]
     if not named:
         return EXIT_FAILED

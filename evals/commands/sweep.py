@@ -28,7 +28,14 @@ from evals.commands.flags import (
     grids_of,
     pairs_of,
 )
-from evals.commands.recommend import AsJson, Margin, MinReach, print_recommendations, wanted_reach
+from evals.commands.recommend import (
+    MEANINGS,
+    AsJson,
+    Margin,
+    MinReach,
+    print_recommendations,
+    wanted_reach,
+)
 from evals.config import Config
 
 _PARAMETER: Final = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
@@ -72,6 +79,8 @@ def sweep(
     """Replay transcripts under every combination of values, then recommend one.
 
     The same as `run` with --grid and the controls, then `recommend`. Running it again continues.
+    The exit code is that of `run`: 0 if all went well, whatever is recommended. To gate on the
+    recommendation, run `recommend` on the folder: 0 confirmed, 3 not confirmed, 1 none named.
 
     Example: compaction-evals sweep clear_tool_results logs/ keep_last_results=1:9:2
     trigger_tokens=25%:75%:25%
@@ -110,9 +119,22 @@ def sweep(
     )
     console = Console(stderr=True)
     finished = execute(asked, console)
-    print_recommendations(finished.folder, minimum, margin=margin, as_json=as_json)
-    console.print(f"wrote {finished.folder}", markup=False, highlight=False, soft_wrap=True)
+    code = print_recommendations(finished.folder, minimum, margin=margin, as_json=as_json)
+    gate = _gate(finished.folder, min_reach, margin)
+    for line in (
+        f"wrote {finished.folder}",
+        f"to gate on it (exit code {code} now, {MEANINGS[code]}): {gate}",
+    ):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(verdict(finished, console))
+
+
+def _gate(folder: Path, min_reach: str | None, margin: float | None) -> str:
+    """Return the command whose exit code is about the recommendation."""
+    words = ["compaction-evals", "recommend", str(folder)]
+    words += [] if min_reach is None else ["--min-reach", min_reach]
+    words += [] if margin is None else ["--margin", f"{margin:.12g}"]
+    return shlex.join(words)
 
 
 def _split(rest: list[str]) -> tuple[tuple[Path, ...], list[str]]:

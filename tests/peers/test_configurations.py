@@ -8,6 +8,7 @@ import pytest
 from compaction.registry import make_strategy
 from evals.settings import resolved_parameters
 from reports.configuration import configurations
+from reports.shares import Share
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -136,3 +137,70 @@ def test_a_bare_tier_is_made_by_every_framework_that_has_it():
     assert (middleware.edits[0].trigger, middleware.edits[0].keep) == (5_000, 2)
     assert (edit.threshold, edit.keep_tool_uses) == (5_000, 2)
     assert (clear.max_tokens, clear.keep_pairs) == (5_000, 2)
+
+
+def made_of_shares(strategy, framework, *names, **others):
+    """Make the objects of a setting whose sizes were half of each transcript's peak."""
+    resolved = resolved_parameters(make_strategy(strategy, {**others, **dict.fromkeys(names, 9)}))
+    shares = dict.fromkeys(names, Share("50%", 1_000, 4_250, 9_000, 4))
+    forms = {form.framework: form for form in configurations(strategy, resolved, shares=shares)}
+    return forms[framework].text
+
+
+@anthropic
+def test_anthropic_takes_the_median_of_a_share():
+    from anthropic.types.beta import BetaContextManagementConfigParam
+    from pydantic import TypeAdapter
+
+    text = made_of_shares("anthropic_clear_tool_uses", "Anthropic Messages API", "trigger_tokens")
+
+    content = json.loads(text)["context_management"]
+    assert TypeAdapter(BetaContextManagementConfigParam).validate_python(content)
+    assert content["edits"][0]["trigger"] == {"type": "input_tokens", "value": 4_250}
+
+
+@langchain
+def test_langchain_takes_a_share_of_the_window_of_a_model_that_says_what_it_is():
+    from langchain_core.language_models import FakeListChatModel
+
+    model = FakeListChatModel(responses=["x"], profile={"max_input_tokens": 1_000})
+    names = {"model": model}
+    exec(
+        made_of_shares(
+            "langchain_summarization", "LangChain", "trigger_tokens", "keep_tail_tokens"
+        ),
+        names,
+    )
+
+    found = names["summarization"]
+    assert (found.trigger, found.keep) == (("fraction", 0.5), ("fraction", 0.5))
+    clearing = {}
+    exec(made_of_shares("langchain_clear_tool_uses", "LangChain", "trigger_tokens"), clearing)
+    assert clearing["edit"].trigger == 4_250
+
+
+@inspect_ai
+def test_inspect_takes_a_share_of_the_window():
+    for strategy in ("inspect_edit", "inspect_trim", "inspect_summary"):
+        names = {}
+        exec(made_of_shares(strategy, "Inspect", "trigger_tokens"), names)
+
+        threshold = names["compaction"].threshold
+        assert (threshold, type(threshold)) == (0.5, float)
+
+
+@pydantic_ai
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        "pydantic_ai_clear_tool_results",
+        "pydantic_ai_sliding_window",
+        "pydantic_ai_summarization",
+    ],
+)
+def test_pydantic_ai_takes_a_share_of_the_window(strategy):
+    names = {}
+    exec(made_of_shares(strategy, "pydantic-ai-harness", "trigger_tokens"), names)
+
+    compaction = names["compaction"]
+    assert (compaction.max_fraction, compaction.max_tokens) == (0.5, None)

@@ -1,0 +1,106 @@
+"""The first sentence of a recommendation: what to choose, what it costs, and where it did anything.
+
+A setting that does nothing on a transcript loses nothing there, so a reach over all of them says
+little where it is seldom engaged. Both numbers stand together here.
+"""
+
+from evals.stats import TIE
+from reports.candidates import Candidate
+from reports.recommend import Recommendation
+from reports.recommend_table import cost_text
+from reports.wording import clean, percent, plural
+
+
+def verdict(each: Recommendation) -> str:
+    wanted = f"{percent(each.min_reach)} %"
+    if each.reason_for_none is not None:
+        return each.reason_for_none
+    if not each.n_with_needs:
+        text = "No needs over long gaps were found in what was scored"
+        return f"{text}, so what a setting loses cannot be told."
+    if each.chosen is None:
+        return _none(each, wanted)
+    chosen = each.chosen
+    cost = (
+        f"{cost_text(chosen.cost, each.unit)} instead of "
+        f"{cost_text(each.cost_before, each.unit)} without compaction, "
+        f"{percent(chosen.saving)} % of the input tokens saved"
+    )
+    if not each.allows_claims:
+        name, value = chosen.worst
+        return (
+            f"{_named(chosen)}: of the settings that reach at least {wanted} on every one of "
+            f"these transcripts the cheapest, {cost}. Its worst is {clean(name, 60)} with "
+            f"{percent(value)} %. {_over_all(chosen, each.min_reach)}"
+        )
+    return (
+        f"{_named(chosen)}: {_place(each)} 95 % lower bound of reach is at least "
+        f"{wanted}{_half(each)}, {cost}. {_over_all(chosen, each.min_reach)}"
+    )
+
+
+def _named(chosen: Candidate) -> str:
+    """Name a setting and, if it did nothing somewhere, say where it did and what it reaches there.
+
+    Whatever follows may be of all transcripts, and reads as the setting's merit.
+    """
+    if chosen.n_engaged == chosen.n_all:
+        return clean(chosen.label)
+    return (
+        f"{clean(chosen.label)}, engaged on {chosen.n_engaged:,} of "
+        f"{plural(chosen.n_all, 'transcript')} ({chosen.n_judged:,} of the {chosen.n:,} with "
+        f"needs, where it reaches {percent(chosen.judged_reach)} %)"
+    )
+
+
+def _over_all(chosen: Candidate, min_reach: float) -> str:
+    """Say what a setting reaches over all transcripts with needs, idle ones included."""
+    bound = "" if chosen.lower is None else f" (lower bound {percent(chosen.lower)} %)"
+    reaches = f"it reaches {percent(chosen.reach)} %{bound}"
+    if chosen.n_engaged == chosen.n_all:
+        return (
+            f"It engaged on all {plural(chosen.n_all, 'transcript')}; over the {chosen.n:,} with "
+            f"needs {reaches}."
+        )
+    idle = chosen.n - chosen.n_judged
+    counted = f", {idle:,} on which it did nothing included" if idle else ""
+    text = f"Over all {chosen.n:,} with needs{counted}, {reaches}."
+    if (there := chosen.judged_reach) is not None and there + TIE < min_reach:
+        text += f" Where it engaged it reaches less than the {percent(min_reach)} % asked for."
+    return text
+
+
+def values_of(chosen: Candidate) -> str:
+    """List the reach by transcript."""
+    idle = chosen.idle()
+    return ", ".join(
+        f"{clean(name, 60)} {percent(value)}{' (did nothing)' if name in idle else ''}"
+        for name, value in chosen.values()
+    )
+
+
+def _place(each: Recommendation) -> str:
+    """Say what the chosen setting is: the cheapest, or one beside it that was confirmed."""
+    tests = () if each.confirmation is None else each.confirmation.tests
+    if each.chosen is None or not tests or tests[0].label == each.chosen.label:
+        return "the cheapest whose"
+    cheapest = clean(tests[0].label)
+    return f"confirmed, and near-equal to {cheapest}, which is not and is the cheapest whose"
+
+
+def _half(each: Recommendation) -> str:
+    return "" if each.confirmation is None else " on the discovery half"
+
+
+def _none(each: Recommendation, wanted: str) -> str:
+    if (nearest := each.nearest) is None:
+        return "No setting was measured on the transcripts with needs, so none is recommended."
+    if not each.allows_claims:
+        return (
+            f"No setting reaches {wanted} on every one of these transcripts. The closest is "
+            f"{_named(nearest)}: {percent(nearest.worst[1])} % on its worst."
+        )
+    return (
+        f"No setting has a 95 % lower bound of reach of {wanted}{_half(each)}. The closest over "
+        f"all sessions is {_named(nearest)} with {percent(nearest.lower)} %."
+    )
