@@ -8,7 +8,8 @@ from typing import Final, NamedTuple, overload
 from compaction.history import Entries, Entry
 from compaction.llm import Usage
 from evals.money.prices import PriceVector
-from evals.money.prompt_cache import PromptCache, Scale, Sent, Split, cached_length, split_of
+from evals.money.prompt_cache import PromptCache, Sent
+from evals.money.splits import Scale, Split, cached_length, split_of
 from evals.prepare import Prepared, PreparedRequest, PreparedSegment
 
 PER: Final = 1_000_000
@@ -101,6 +102,8 @@ class Meter:
             scale_of(segment, self._prepared),
             unchanged=unchanged,
             time=recorded.time,
+            asked=recorded.sent_time,
+            is_restart=recorded.is_restart,
             limit=self._limits[request.index] if self._limits else None,
             answer=segment.history[recorded.position],
         )
@@ -118,12 +121,19 @@ def scale_of(segment: PreparedSegment, prepared: Prepared) -> Scale:
     return Scale(calibration.size(prepared.fixed_tokens), calibration.slope)
 
 
-def uncompacted_bill(prepared: Prepared, prices: PriceVector, limits: Limits = ()) -> Bill:
-    """Price a conversation as it was recorded, from an empty cache on."""
+def uncompacted_bill(
+    prepared: Prepared, prices: PriceVector, limits: Limits = (), model: str | None = None
+) -> Bill:
+    """Price a conversation as it was recorded, from an empty cache on.
+
+    With a model only its requests, which no others share a cache with.
+    """
     meter = Meter(prepared, prices, limits)
     for segment in prepared.segments:
         unchanged, whole = 0, segment.history.entries()
         for request in segment.requests:
+            if model not in (None, request.recorded.model):
+                continue
             sent = _First(whole, request.recorded.position)
             meter.send(request, segment, sent, request.tokens, unchanged=unchanged)
             unchanged = len(sent)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from compaction.history import History
 from compaction.tokens import TOKENS_PER_REQUEST, JsonCharCounter, TiktokenCounter
-from evals.calibration import Calibration, Point, calibrate
+from evals.calibration import SLOPE_RANGE, Calibration, Point, calibrate
 from evals.transcripts import RecordedRequest, Segment, Transcript
 
 
@@ -25,7 +25,8 @@ class PreparedRequest:
     tokens: float
     """Input as the provider would have reported it (calibrated)."""
     output_tokens: int
-    """As recorded, else counted from the answer."""
+    """As recorded; counted from the answer where nothing was recorded, or less than it holds."""
+    is_output_counted: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,22 +130,34 @@ def _prepare_segment(
         for request in segment.requests
     ]
     calibration = calibrate(_points(segment.requests, counted))
-    requests = tuple(
-        PreparedRequest(
-            index=first_request + at,
-            segment=number,
-            recorded=request,
-            counted_tokens=size,
-            tokens=calibration.size(size),
-            output_tokens=(
-                request.usage.output_tokens
-                if request.usage
-                else counter.count(segment.answer(request))
-            ),
+    requests: list[PreparedRequest] = []
+    for at, (request, size) in enumerate(zip(segment.requests, counted, strict=True)):
+        recorded = request.usage.output_tokens if request.usage else None
+        answered = counter.count(segment.answer(request))
+        is_counted = recorded is None or is_placeholder(recorded, answered)
+        requests.append(
+            PreparedRequest(
+                index=first_request + at,
+                segment=number,
+                recorded=request,
+                counted_tokens=size,
+                tokens=calibration.size(size),
+                output_tokens=(
+                    round(calibration.slope * answered) if is_counted else recorded or 0
+                ),
+                is_output_counted=is_counted,
+            )
         )
-        for at, (request, size) in enumerate(zip(segment.requests, counted, strict=True))
-    )
-    return PreparedSegment(history, calibration, requests, first_message)
+    return PreparedSegment(history, calibration, tuple(requests), first_message)
+
+
+def is_placeholder(recorded_tokens: int, counted_tokens: int) -> bool:
+    """Whether a recorded number of output tokens cannot be that of the answer.
+
+    Claude Code logs usage at the start of a stream: an answer of 600 tokens may stand there with 8,
+    and so does one that was broken off. No tokenizer makes so few of what the log holds.
+    """
+    return recorded_tokens < SLOPE_RANGE[0] * counted_tokens
 
 
 def _points(requests: Sequence[RecordedRequest], counted: Sequence[int]) -> list[Point]:

@@ -85,6 +85,16 @@ class Row:
     was cached; None without either, or if another model is priced."""
     bill_error_fraction: float | None = None
     """Of the simulated bill of those requests, without compaction; signed."""
+    bill_rule_error_fraction: float | None = None
+    """The same if the record of the cache is not looked at."""
+    bill_lost_fraction: float | None = None
+    """Of the recorded dollars: what it cost that cached prompts were lost within their lifetime."""
+    bill_requests: int | None = None
+    """Requests of which the log tells what they cost."""
+    bill_covered_fraction: float | None = None
+    """Their share of the simulated dollars of all requests."""
+    counted_outputs: int | None = None
+    """Requests whose answer was counted: the log has no number, or less than the answer holds."""
     cost_before_usd: float | None = None
     cost_after_usd: float | None = None
     """With the strategy's own model calls."""

@@ -25,6 +25,9 @@ from compaction.messages import (
 NATIVE_FORMAT: Final = "compaction-evals/transcript"
 NATIVE_VERSION: Final = 1
 
+CACHE_FIELDS: Final = ("sent_time", "is_restart")
+"""Of a request: what bears on the provider's cache alone."""
+
 Provenance = Literal["recorded", "authored", "generated"]
 """Real log; written for this project and played through real tools; made by `evals.synthetic`."""
 AUTHORED_MODELS: Final = ("scripted", "authored")
@@ -44,6 +47,12 @@ class RecordedRequest:
     usage: Usage | None = None
     cost_usd: float | None = None
     """What the recording program took the call to cost."""
+    sent_time: float | None = None
+    """Unix seconds; where the log tells when its last input was there and `time` is of the answer.
+    """
+    is_restart: bool = False
+    """Whether the log shows that the client was started again since the request before, or told the
+    model to think more or less: a provider then reads no message that it had cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +161,15 @@ class Transcript:
 
     @cached_property
     def digest(self) -> str:
-        """Names the content that a replay depends on; file name and session are not in it."""
+        """Names the content that a replay depends on; file name and session are not in it.
+
+        Neither is what bears on the provider's cache alone and was read later than the first runs:
+        recorded answers know a transcript by its digest.
+        """
         content = {
-            "segments": [_segment_json(segment) for segment in self.segments],
+            "segments": [
+                _segment_json(segment, leave_out=CACHE_FIELDS) for segment in self.segments
+            ],
             "tools": self.tools,
             "facts": self.facts,
             "includes_reasoning": self.includes_reasoning,
@@ -229,20 +244,23 @@ def from_native(raw: Mapping[str, Any], *, where: str) -> Transcript:
         raise TranscriptError(f"{where}: not a native transcript: {error!r}") from error
 
 
-def _segment_json(segment: Segment) -> Json:
+def _segment_json(segment: Segment, leave_out: Iterable[str] = ()) -> Json:
     return {
         "messages": messages_to_openai(segment.messages),
-        "requests": [_request_json(request) for request in segment.requests],
+        "requests": [_request_json(request, leave_out) for request in segment.requests],
         "opened_by": asdict(segment.opened_by) if segment.opened_by else None,
     }
 
 
-def _request_json(request: RecordedRequest) -> Json:
+def _request_json(request: RecordedRequest, leave_out: Iterable[str]) -> Json:
     """Return the request without what is newer than the digests of runs and stands at its default.
 
     Runs and recorded answers know a transcript by its digest: a new field must not change it.
     """
     raw = asdict(request)
+    for name in CACHE_FIELDS:
+        if name in leave_out or not raw[name]:
+            del raw[name]
     if request.usage is not None and request.usage.is_cache_logged:
         del raw["usage"]["is_cache_logged"]
     return raw
@@ -265,6 +283,8 @@ def _request_from_json(raw: Mapping[str, Any]) -> RecordedRequest:
         model=raw.get("model"),
         usage=Usage(**usage) if usage else None,
         cost_usd=raw.get("cost_usd"),
+        sent_time=raw.get("sent_time"),
+        is_restart=raw.get("is_restart", False),
     )
 
 

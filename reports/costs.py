@@ -51,16 +51,43 @@ def price_lines(run: Run) -> Iterator[str]:
         for (model, basis), n in sorted(models.items())
     ]
     yield f"Dollars are priced as {listed(names)}."
-    errors = of_each["bill_error_fraction"].dropna()
-    if len(errors):
-        worst = max(errors, key=abs)
-        untold = len(of_each) - len(errors)
-        why = f"; {untold} without: {_UNTOLD}" if untold else ""
+    yield from _bill_lines(of_each)
+    counted, requests = (int(of_each[name].sum()) for name in ("counted_outputs", "requests"))
+    if counted:
         yield (
-            "Simulated bill without compaction, with the cache losses that the logs show, against "
-            f"the recorded one: median error {percent(errors.abs().median())} %, largest "
-            f"{percent(worst)} %, of {plural(len(errors), 'transcript')} with a recorded bill{why}."
+            f"Output is priced by the tokens of the answer for {count(counted)} of "
+            f"{plural(requests, 'request')}: their logs hold no number, or less than the answer."
         )
+
+
+def _bill_lines(of_each: pd.DataFrame) -> Iterator[str]:
+    """Yield how far recorded bills are reproduced, how much of them, and what was lost."""
+    told = of_each[of_each["bill_rule_error_fraction"].notna()]
+    if told.empty:
+        return
+    untold = len(of_each) - len(told)
+    why = f"; {untold} without: {_UNTOLD}" if untold else ""
+    yield (
+        "Simulated bill without compaction against the recorded one, of "
+        f"{plural(len(told), 'transcript')} with a recorded bill: median error "
+        f"{_error_of(told['bill_rule_error_fraction'])} by the caching rule alone, "
+        f"{_error_of(told['bill_error_fraction'])} with the cache losses that the logs show{why}."
+    )
+    recorded_usd = told["recorded_usd"].sum()
+    lost_usd = (told["bill_lost_fraction"] * told["recorded_usd"]).sum()
+    covered = (told["bill_covered_fraction"] * told["cost_before_usd"]).sum()
+    yield (
+        f"These bills are of {count(told['bill_requests'].sum())} of "
+        f"{plural(int(told['requests'].sum()), 'request')} and "
+        f"{percent(covered / told['cost_before_usd'].sum())} % of the dollars. "
+        f"{percent(lost_usd / recorded_usd)} % of what they say was paid because cached prompts "
+        "were lost within their stated lifetime, for no reason that the logs show."
+    )
+
+
+def _error_of(errors: "pd.Series[float]") -> str:
+    worst = max(errors, key=abs)
+    return f"{percent(errors.abs().median())} % (largest {percent(worst)} %)"
 
 
 _UNTOLD: Final = (

@@ -184,6 +184,8 @@ def _transcript_lines(run: Run, provenance: str, labels: Sequence[str]) -> Itera
             percent(line["calibration_error_fraction"]),
             priced_as(line["priced_model"], line["price_basis"]),
             percent(line["bill_error_fraction"]),
+            percent(line["bill_rule_error_fraction"]),
+            percent(line["bill_lost_fraction"]),
         )
         cells = tuple(
             _cell(known.get((key, label)), is_failed=(key, label) in failed) for label in labels

@@ -101,6 +101,8 @@ def transcripts(run: Run) -> pd.DataFrame:
         "priced_model",
         "price_basis",
         "bill_error_fraction",
+        "bill_rule_error_fraction",
+        "bill_lost_fraction",
         "needs",
         "facts",
     ]

@@ -4,7 +4,8 @@ from compaction.history import Entry, Origin, whole
 from compaction.messages import Message, ToolCall
 from evals.money.caching import CachingRule, rule_named
 from evals.money.prices import PriceVector, Rates
-from evals.money.prompt_cache import PromptCache, Scale, Sent
+from evals.money.prompt_cache import PromptCache, Sent
+from evals.money.splits import Scale
 
 NO_PREFIX = Scale(0.0, 1.0)
 """Every token stands in a message."""

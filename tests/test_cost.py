@@ -12,7 +12,7 @@ from evals.money.caching import rule_named
 from evals.money.own_calls import SHORT_CHARS, CallSize, call_size, call_usd
 from evals.money.price_list import list_price
 from evals.money.prices import Rates, Tier
-from evals.money.prompt_cache import Split
+from evals.money.splits import Split
 from evals.prepare import prepare
 from evals.transcripts import RecordedRequest, Segment, Transcript
 from tests.cost_cases import prices

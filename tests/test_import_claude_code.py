@@ -228,3 +228,61 @@ def test_real_sessions_agree_with_their_manifest(name, messages, requests, calls
     made = {call.call_id for m in transcript.messages for call in m.tool_calls}
     assert len(made) == calls
     assert [item for item in transcript.skipped if not item.expected] == []
+
+
+def typed(uuid, parent, text, at, **fields):
+    return record(uuid, parent, "user", text, timestamp=f"2026-01-01T10:{at}Z", **fields)
+
+
+def answered(uuid, parent, content, at, **fields):
+    return record(uuid, parent, "assistant", content, timestamp=f"2026-01-01T10:{at}Z", **fields)
+
+
+def requests_of(path):
+    (transcript,) = load_file(path)
+    return [request for segment in transcript.segments for request in segment.requests]
+
+
+def test_a_request_was_sent_when_its_last_input_was_there(tmp_path):
+    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
+    records = [
+        typed("1", None, "Read it.", "00:00"),
+        answered("2", "1", [call], "00:10"),
+        typed("3", "2", [result], "00:11"),
+        # A session that goes on writes old records anew, with the time of that.
+        typed("3", "2", [result], "09:00"),
+        answered("4", "3", [{"type": "text", "text": "Done."}], "09:00"),
+    ]
+
+    first, second = requests_of(write(tmp_path / "a.jsonl", records))
+
+    assert (first.time - first.sent_time, second.time - second.sent_time) == (10, 9 * 60 - 11)
+    assert second.sent_time - first.time == 1
+
+
+def test_what_is_typed_into_another_session_or_after_an_exit_is_sent_after_a_restart(tmp_path):
+    def talk(number, at, said="Go on.", **fields):
+        user, answer = f"u{number}", f"a{number}"
+        before = f"a{number - 1}" if number else None
+        text = [{"type": "text", "text": f"Part {number}."}]
+        return [
+            typed(user, before, said, f"{at}:00", **fields),
+            answered(answer, user, text, f"{at}:10", **fields),
+        ]
+
+    left = typed("x", "a1", "<command-name>/exit</command-name>", "01:30", sessionId="s")
+    records = [
+        *talk(0, "00", sessionId="s"),
+        *talk(1, "01", sessionId="s"),
+        left,
+        *talk(2, "02", sessionId="s"),
+        *talk(3, "03", sessionId="s"),
+        *talk(4, "04", sessionId="t"),
+        *talk(5, "05", sessionId="t"),
+    ]
+    records[5]["parentUuid"] = "x"
+
+    found = requests_of(write(tmp_path / "a.jsonl", records))
+
+    assert [request.is_restart for request in found] == [False, False, True, False, True, False]

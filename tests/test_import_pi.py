@@ -12,6 +12,7 @@ from tests.import_cases import (
     shape,
     unexpected,
     usage_sums,
+    write_lines,
 )
 
 FOLDER = FIXTURES / "pi"
@@ -119,3 +120,38 @@ def test_real_sessions_agree_with_their_manifest(name, segments, n_calls, sums, 
     empty = manifest - segments[0][0]
     assert any(f"aborted): not sent ({empty} records" in text for text in expected(session))
     assert unexpected(session) == {}
+
+
+def test_claude_reads_no_cached_message_after_a_change_of_thinking(tmp_path):
+    def said(role, content, **fields):
+        message = {"role": role, "content": [{"type": "text", "text": content}], **fields}
+        return {"type": "message", "timestamp": "2026-01-01T10:00:00Z", "message": message}
+
+    def turn(model="claude-x"):
+        usage = {"input": 3, "output": 4, "cacheRead": 5, "cacheWrite": 6}
+        return [said("user", "Go on."), said("assistant", "Yes.", model=model, usage=usage)]
+
+    def level(name):
+        return {"type": "thinking_level_change", "thinkingLevel": name}
+
+    header = {"type": "session", "id": "s", "cwd": "/p", "thinkingLevel": "off"}
+    back_and_forth = [level("low"), level("high"), level("off")]
+    asked, answer = turn()
+    in_a_turn = [asked, answer, level("low"), answer]
+    records = [
+        header,
+        *turn(),
+        *back_and_forth,
+        *turn(),
+        *in_a_turn,
+        *turn(),
+        *turn(),
+        level("off"),
+        *turn("gpt-5"),
+    ]
+
+    (session,) = load_file(write_lines(tmp_path / "a.jsonl", records))
+
+    # What is set during a turn holds from the next user message on; of GPT nothing is known.
+    found = [request.is_restart for request in session.segments[0].requests]
+    assert found == [False, False, False, False, True, False, False]

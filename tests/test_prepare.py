@@ -142,3 +142,38 @@ def test_the_fit_is_of_the_model_that_most_requests_went_to():
 
     assert (round(calibration.slope, 6), round(calibration.offset_tokens)) == (2, 30_000)
     assert calibration.n_requests == 8
+
+
+@pytest.mark.parametrize(
+    ("share", "is_counted"), [(0.0, True), (0.05, True), (0.49, True), (0.51, False), (3.0, False)]
+)
+def test_output_of_less_than_half_its_answer_is_counted(share, is_counted):
+    # The answer counts for more than 100 tokens; a stream's start is logged with 1 to 8.
+    text = "The relay drops every frame above its limit and says so in the log. " * 10
+    messages = (Message("user", "Why?"), Message("assistant", text))
+    answer = counted(messages[1:])
+    assert answer > 100
+    usage = Usage(1_000, round(share * answer))
+    segment = Segment(messages, (RecordedRequest(1, usage=usage),))
+
+    (request,) = prepare(transcript(segment)).requests
+
+    assert request.is_output_counted is is_counted
+    assert request.output_tokens == (answer if is_counted else usage.output_tokens)
+
+
+def test_a_counted_answer_is_as_long_as_the_providers_tokenizer_makes_it():
+    # Input grows by twice what is counted, so an answer is twice as long too.
+    text = "The relay drops every frame above its limit and says so in the log. " * 10
+    messages, requests = [], []
+    for number in range(8):
+        messages += [Message("user", f"{number} {text}"), Message("assistant", text)]
+        reported = 2 * counted(messages[: 2 * number + 1])
+        requests.append(RecordedRequest(2 * number + 1, usage=Usage(reported, 2)))
+
+    prepared = prepare(transcript(Segment(tuple(messages), tuple(requests))))
+
+    answer = counted(messages[1:2])
+    assert prepared.segments[0].calibration.slope == pytest.approx(2.0, rel=0.01)
+    (output,) = {request.output_tokens for request in prepared.requests}
+    assert output == pytest.approx(2 * answer, rel=0.01)

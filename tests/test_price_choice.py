@@ -126,3 +126,18 @@ def test_what_names_a_cell_holds_every_price():
     )
 
     assert cheap.identity != dear.identity
+
+
+def test_requests_to_other_models_have_the_prices_of_those():
+    talk = recorded("gpt-5", "gpt-5", "gpt-4o-2024-08-06", "nobody-knows")
+
+    priced = PriceChoice(as_of=TODAY).of(talk)
+    alone = PriceChoice(as_of=TODAY).of(recorded("gpt-5"))
+
+    assert {name: other.model for name, other in priced.others.items()} == {
+        "gpt-4o-2024-08-06": "gpt-4o"
+    }
+    assert (alone.others, "others" in alone.identity) == ({}, False)
+    assert priced.identity != alone.identity
+    # Another model than the recorded one has no recorded bill, so it needs no others.
+    assert PriceChoice("claude-opus-5", as_of=TODAY).of(talk).others == {}

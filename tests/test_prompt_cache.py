@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.money.caching import RULES, CachingRule, rule_named
-from evals.money.prompt_cache import MAX_EARLIER_LINES, Scale, Split, split_of
+from evals.money.prompt_cache import MAX_EARLIER_LINES
+from evals.money.splits import Scale, Split, split_of
 from tests.cost_cases import (
     cache,
     calls,
@@ -222,6 +223,75 @@ def test_a_request_of_which_a_log_has_no_message_leaves_what_stood_before_them(r
 
     assert send(held, scale=scale).split.read == 0
     assert send(held, says(90), user(10), scale=scale).split.read == read
+
+
+def test_of_what_stands_before_the_messages_no_more_is_read_than_was_there():
+    # After a recorded compaction a client sends more with its instructions than it did before.
+    held = cache("anthropic-5m")
+    send(held, user(500), scale=Scale(3_000.0, 1.0))
+
+    later = Scale(5_000.0, 1.0)
+    sent = send(held, user(50, mark="n"), scale=later)
+    same = send(held, user(50, mark="n"), says(9), scale=later)
+
+    assert (sent.split.read, sent.split.written) == (3_000, 2_050)
+    assert sent.could_read == 3_500
+    assert same.split.read == 5_050
+
+
+# A client that was started again.
+
+
+@pytest.mark.parametrize(
+    ("rule", "read"),
+    [
+        *(("openai", 5_376), ("openai-5.6", 5_400), ("anthropic-5m", 5_400)),
+        *(("gemini", 5_400), ("deepseek", 0)),
+    ],
+)
+def test_after_a_restart_only_what_stands_before_the_messages_is_read(rule, read):
+    # 5,000 tokens of tool schemas and 400 of instructions. Source for Anthropic: the page of
+    # `tests.test_caching`, "What invalidates the cache": a change of thinking leaves tools and
+    # instructions. DeepSeek reads whole units, and there is none that ends behind them.
+    scale = Scale(5_000.0, 1.0)
+    held = cache(rule)
+    talk = system(400), user(500), says(500)
+    send(held, *talk, scale=scale)
+
+    sent = send(held, *talk, user(90), scale=scale, is_restart=True)
+    after = send(held, *talk, user(90), says(10), user(10), scale=scale)
+
+    assert sent.split.read == read
+    assert sent.kept == 3
+    assert sent.could_read == (5_376 if rule == "openai" else 5_400)
+    assert after.split.read == (6_400 if rule == "openai" else 6_490)
+
+
+def test_a_record_of_the_cache_decides_instead_of_a_restart():
+    held = cache("anthropic-5m")
+    send(held, user(2_000))
+
+    sent = send(held, user(2_000), says(10), is_restart=True, limit=float("inf"))
+
+    assert sent.split.read == 2_000
+
+
+def test_a_view_from_before_a_restart_is_not_gone_back_to():
+    held = cache("anthropic-5m")
+    send(held, user(2_000), says(3_000))
+    send(held, user(2_000), says(3_000, mark="n"))
+
+    assert send(held, user(2_000), says(3_000), user(9), is_restart=True).split.read == 0
+
+
+def test_time_runs_from_an_answer_until_the_next_request_was_sent():
+    held = cache("anthropic-5m")
+    send(held, user(2_000), time=0.0)
+
+    answered_late = send(held, user(2_000), says(10), time=900.0, asked=300.0)
+    asked_late = send(held, user(2_000), says(10), says(10), time=1_202.0, asked=1_201.0)
+
+    assert (answered_late.split.read, asked_late.split.read) == (2_000, 0)
 
 
 # Endings of messages: OpenAI from GPT-5.6 on.

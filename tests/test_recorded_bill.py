@@ -7,6 +7,7 @@ import pytest
 from compaction.llm import Usage
 from evals.cost import uncompacted_bill
 from evals.money.price_choice import Priced
+from evals.money.prices import PriceVector
 from evals.money.pricing import price_transcript
 from evals.money.recorded_bill import check_bill, recorded_limits
 from evals.prepare import prepare
@@ -79,36 +80,128 @@ def test_a_loss_in_the_log_happens_in_the_replay_too():
     assert (untold.limits, untold.check) == ((), None)
 
 
+def checked(log: Transcript, vector: PriceVector | None = None, **others: PriceVector):
+    prepared, vector = prepare(log), vector or prices()
+    return check_bill(prepared, {MODEL: vector, **others}, uncompacted_bill(prepared, vector))
+
+
 def test_the_bill_is_compared_at_the_same_prices():
     log = recorded(usage(4_000), usage(5_000, 4_000))
-    conversation = prepare(log)
-    bill = uncompacted_bill(conversation, prices())
 
-    check = check_bill(conversation, MODEL, prices(), bill)
+    check = checked(log)
 
     # (4,000 + 1,000) x 12.5 + 4,000 x 1 + 2 x 10 x 50 millionths.
+    bill = uncompacted_bill(prepare(log), prices())
     assert check.recorded_usd == pytest.approx(0.0675)
     assert check.simulated_usd == pytest.approx(bill.usd)
     assert check.error_fraction == pytest.approx(bill.usd / 0.0675 - 1)
-    assert (check.requests, check.inherited_tokens) == (2, 0)
+    assert check.rule_error_fraction == check.error_fraction
+    assert (check.requests, check.covered_fraction, check.inherited_tokens) == (2, 1.0, 0)
+    assert (check.lost_requests, check.lost_usd, check.outlived_usd) == (0, 0, 0)
 
 
-def test_what_the_first_request_read_was_inherited():
-    conversation = prepare(recorded(usage(4_000, 3_000), usage(5_000, 4_000)))
+def test_the_first_request_of_a_bill_may_read_what_an_earlier_conversation_had_cached():
+    log = recorded(usage(4_000, 3_000), usage(5_000, 4_000))
+    conversation = prepare(log)
 
-    check = check_bill(conversation, MODEL, prices(), uncompacted_bill(conversation, prices()))
+    check = checked(log)
 
+    # 3,000 tokens are read at 1 and not written at 12.5 USD a million; the bill itself stays cold.
+    cold = uncompacted_bill(conversation, prices())
     assert check.inherited_tokens == 3_000
+    assert check.simulated_usd == pytest.approx(cold.usd - 3_000 * 11.5e-6)
+    assert cold.splits[0].read == 0
+
+
+def exact(*usages: Usage, gap_seconds: float = 1.0, models: str = "") -> Transcript:
+    """Return a log whose requests are as long as their usage says, so that only reads differ."""
+    log = recorded(*usages, models=models)
+    segment = log.segments[0]
+    requests = tuple(
+        replace(request, time=gap_seconds * number)
+        for number, request in enumerate(segment.requests)
+    )
+    return replace(log, segments=(replace(segment, requests=requests),))
+
+
+def test_what_was_lost_within_its_lifetime_is_told_apart_from_the_rest_of_the_error():
+    sizes = [request.tokens for request in prepare(recorded(*[usage(4_000)] * 3)).requests]
+    sizes = [round(size) for size in sizes]
+    log = exact(usage(sizes[0]), usage(sizes[1], sizes[0]), usage(sizes[2], 0))
+
+    check = checked(log)
+
+    # The third request could have read the second, of sizes[1] tokens: 11.5 USD a million less.
+    simulated = [request.tokens for request in prepare(log).requests]
+    assert check.lost_requests == 1
+    assert check.lost_usd == pytest.approx(simulated[1] * 11.5e-6)
+    assert check.lost_fraction == check.lost_usd / check.recorded_usd
+    lost_and_rest = check.error_fraction - check.lost_fraction
+    assert check.rule_error_fraction == pytest.approx(lost_and_rest)
+    assert check.rule_error_fraction < -0.2 < -0.001 < check.error_fraction < 0.001
+
+
+def test_what_expired_was_not_lost_and_what_outlived_its_time_is_no_loss_either():
+    log = exact(usage(4_000), usage(5_000, 0), gap_seconds=301)
+    kept = exact(usage(4_000), usage(5_000, 4_000), gap_seconds=301)
+
+    assert (checked(log).lost_requests, checked(log).outlived_usd) == (0, 0)
+    assert checked(log).by_rule_usd == checked(log).simulated_usd
+    # By the rule all is written again; the log read the first request's tokens.
+    first = prepare(kept).requests[0].tokens
+    assert checked(kept).lost_requests == 0
+    assert checked(kept).outlived_usd == pytest.approx(first * 11.5e-6)
+
+
+def test_requests_of_other_models_are_in_the_bill_if_they_have_a_price():
+    log = recorded(usage(4_000), usage(900), usage(5_000, 4_000), models="-x-")
+    cheap = prices("none", model="another", read=10.0, write=10.0)
+
+    without, with_it = checked(log), checked(log, another=cheap)
+
+    # 900 x 10 + 10 x 50 millionths more; 4,000 and 5,000 tokens as above.
+    assert without.requests == 2
+    assert without.recorded_usd == pytest.approx(0.0675)
+    assert with_it.requests == 3
+    assert with_it.recorded_usd == pytest.approx(0.0675 + 0.0095)
+    assert with_it.covered_fraction == 1.0
+    # What is left out is told by what it costs as the priced model.
+    bill = uncompacted_bill(prepare(log), prices())
+    alone = uncompacted_bill(prepare(log), prices(), model=MODEL)
+    left_out = bill.charges[1].total
+    assert without.covered_fraction == pytest.approx(alone.usd / (alone.usd + left_out))
+    assert 0.5 < without.covered_fraction < 0.9
+
+
+def test_a_request_without_usage_is_not_covered():
+    check = checked(recorded(usage(4_000), None, usage(5_000, 4_000)))
+
+    assert check.requests == 2
+    assert 0.5 < check.covered_fraction < 0.95
+
+
+def test_answers_are_priced_as_the_log_holds_them_in_both_bills():
+    log = recorded(usage(4_000), usage(5_000, 4_000))
+    segment = log.segments[0]
+    long = says("The relay drops frames above the limit. " * 100)
+    messages = (*segment.messages[:3], long)
+    prepared = prepare(replace(log, segments=(replace(segment, messages=messages),)))
+
+    check = check_bill(prepared, {MODEL: prices()}, uncompacted_bill(prepared, prices()))
+
+    # Usage says 10 tokens, the answer holds several hundred.
+    counted = prepared.requests[1].output_tokens
+    assert counted > 500
+    assert check.recorded_usd == pytest.approx(0.0675 + (counted - 10) * 50e-6)
 
 
 def test_writes_that_a_client_does_not_log_are_billed_all_the_same():
-    silent = prepare(recorded(usage(4_000, written=0), usage(5_000, 4_000, written=0)))
-    bill = uncompacted_bill(silent, prices())
+    silent = recorded(usage(4_000, written=0), usage(5_000, 4_000, written=0))
 
-    assert check_bill(silent, MODEL, prices(), bill).recorded_usd == pytest.approx(0.0675)
+    assert checked(silent).recorded_usd == pytest.approx(0.0675)
     # Where the provider bills no writes, what was not read is uncached input.
     free = prices("gemini", write=10.0)
-    assert check_bill(silent, MODEL, free, bill).recorded_usd == pytest.approx(0.055)
+    assert checked(silent, free).recorded_usd == pytest.approx(0.055)
 
 
 def test_a_log_that_tells_nothing_of_its_cache_has_the_bill_that_it_recorded_itself():
@@ -121,40 +214,28 @@ def test_a_log_that_tells_nothing_of_its_cache_has_the_bill_that_it_recorded_its
         for request, cost in zip(segment.requests, costs, strict=True)
     ]
     told, half = (
-        prepare(replace(log, segments=(replace(segment, requests=tuple(requests)),)))
+        replace(log, segments=(replace(segment, requests=tuple(requests)),))
         for requests in (with_costs, (with_costs[0], segment.requests[1]))
     )
     automatic = prices("openai", write=10.0)
-    bill = uncompacted_bill(told, automatic)
-    assert any(split.read for split in bill.splits)
 
-    check = check_bill(told, MODEL, automatic, bill)
-
-    assert check.recorded_usd == pytest.approx(0.05)
-    assert check_bill(half, MODEL, automatic, bill) is None
-    assert check_bill(prepare(log), MODEL, automatic, bill) is None
+    assert checked(told, automatic).recorded_usd == pytest.approx(0.05)
+    assert checked(half, automatic) is None
+    assert checked(log, automatic) is None
     # Nor is it known what was written, where only that has a price of its own.
-    written = [split._replace(written=split.total, read=0.0) for split in bill.splits]
-    assert check_bill(prepare(log), MODEL, prices(), replace(bill, splits=tuple(written))) is None
-    uncached = tuple(split._replace(uncached=split.total, read=0.0) for split in bill.splits)
-    known = check_bill(prepare(log), MODEL, automatic, replace(bill, splits=uncached))
-    assert known.recorded_usd == pytest.approx(0.091)
+    first = replace(segment, messages=segment.messages[:2], requests=segment.requests[:1])
+    assert checked(replace(log, segments=(first,))) is None
+    # Where nothing is cached, usage that does not tell of a cache is the whole bill.
+    assert checked(log, prices("none")).recorded_usd == pytest.approx(0.091)
 
 
 def test_a_client_that_read_and_wrote_nothing_paid_for_all_of_it():
-    log = prepare(recorded(usage(4_000, written=0), usage(5_000, written=0)))
-    bill = uncompacted_bill(log, prices())
-
-    check = check_bill(log, MODEL, prices(), bill)
+    log = recorded(usage(4_000, written=0), usage(5_000, written=0))
 
     # 9,000 x 10 + 2 x 10 x 50 millionths; the simulation caches.
-    assert check.recorded_usd == pytest.approx(0.091)
-    assert any(split.written for split in bill.splits)
+    assert checked(log).recorded_usd == pytest.approx(0.091)
+    assert any(split.written for split in uncompacted_bill(prepare(log), prices()).splits)
 
 
 def test_without_usage_of_the_model_there_is_nothing_to_compare():
-    conversation = prepare(recorded(None, None))
-
-    assert (
-        check_bill(conversation, MODEL, prices(), uncompacted_bill(conversation, prices())) is None
-    )
+    assert checked(recorded(None, None)) is None

@@ -236,3 +236,13 @@ def test_the_digest_is_that_of_older_runs():
     assert Transcript("a", (segment,)).digest == "120176c4b8825e999b194187d2999374"
     assert Transcript("a", (other,)).digest != Transcript("a", (segment,)).digest
     assert from_native(to_native(Transcript("a", (other,))), where="x").segments == (other,)
+
+
+def test_what_bears_on_the_cache_alone_is_written_and_not_in_the_digest():
+    before = Segment(MESSAGES, (RecordedRequest(1, 9.5),))
+    after = Segment(MESSAGES, (RecordedRequest(1, 9.5, sent_time=8.5, is_restart=True),))
+
+    assert Transcript("a", (after,)).digest == Transcript("a", (before,)).digest
+    assert from_native(to_native(Transcript("a", (after,))), where="x").segments == (after,)
+    (segment,) = to_native(Transcript("a", (before,)))["segments"]
+    assert not {"sent_time", "is_restart"} & segment["requests"][0].keys()

@@ -8,7 +8,7 @@ from evals.audit.reacquisition import KINDS, Repeat, repeats_after
 from evals.audit.values import Reacquired
 from evals.cost import charge, retrieval_usd
 from evals.money.pricing import Pricing
-from evals.money.prompt_cache import split_of
+from evals.money.splits import split_of
 from evals.prepare import Prepared, PreparedRequest
 
 
@@ -42,8 +42,7 @@ def reacquired_after(
         request = _request_of(boundary, whole, caller)
         if request is not None:
             if is_only:
-                answered = _answered_tokens(request, slope * whole.counter.count(message))
-                usd += _request_usd(request, slope * counted, answered, pricing)
+                usd += _request_usd(request, slope * counted, pricing)
             else:
                 usd += _addition_usd(request, slope * counted, slope * written, pricing)
     kinds = Counter(each.subject.kind for each in repeats)
@@ -68,17 +67,7 @@ def _request_of(boundary: RecordedBoundary, whole: Prepared, caller: int) -> Pre
     return next(found, None)
 
 
-def _answered_tokens(request: PreparedRequest, counted_tokens: float) -> float:
-    """Return the size of an answer: as reported, and no less than what the log holds of it.
-
-    Claude Code notes the usage of the start of a stream: an answer of 600 tokens may stand with 9.
-    """
-    return max(request.output_tokens, counted_tokens)
-
-
-def _request_usd(
-    request: PreparedRequest, brought_tokens: float, answered_tokens: float, pricing: Pricing
-) -> float:
+def _request_usd(request: PreparedRequest, brought_tokens: float, pricing: Pricing) -> float:
     """Price a request that would not have been made: its prompt, its answer and what it brought.
 
     The prompt is priced as read from the cache: had the request not been made, the next one would
@@ -86,7 +75,7 @@ def _request_usd(
     """
     prices = pricing.priced.vector
     return retrieval_usd(request.tokens, brought_tokens, prices) + _output_usd(
-        request, answered_tokens, pricing
+        request, request.output_tokens, pricing
     )
 
 

@@ -18,6 +18,8 @@ from evals.transcripts import RecordedCompaction, RecordedRequest, Segment, Tran
 
 CLEARED_TEXT: Final = "[Old tool result content cleared]"
 """What Claude Code 2.1 sends in place of a cleared result."""
+EXIT_TEXT: Final = "<command-name>/exit</command-name>"
+"""Left behind by a user who closed Claude Code; what follows was sent by another process."""
 SYNTHETIC_MODEL: Final = "<synthetic>"
 """Assistant messages that Claude Code wrote itself; no request stands behind them."""
 
@@ -128,9 +130,34 @@ class _Open:
         return Segment(tuple(self.messages), tuple(self.requests), self.opened_by)
 
 
+@dataclass(slots=True)
+class _Client:
+    """What the log shows of the program that sends the requests."""
+
+    session: str | None = None
+    is_restart: bool = False
+    """Whether it was started again since the last request."""
+    input_time: float | None = None
+    """When the last input was there; a request is logged with the time of its answer."""
+
+    def see(self, turn: Turn) -> None:
+        """Take in a turn after its request.
+
+        A user message of another session, or after `/exit`, was typed into a program that was
+        started again. Answers do not tell: what is taken over into a session is written anew.
+        """
+        if turn.kind == "user":
+            session = _text(turn.record, "sessionId")
+            self.is_restart |= None not in (self.session, session) and session != self.session
+            self.session = session or self.session
+            self.is_restart |= EXIT_TEXT in str(turn.record.get("message", {}).get("content"))
+        given = turn.answered_time if turn.kind == "assistant" else turn.record.get("timestamp")
+        self.input_time = unix_seconds(given) or self.input_time
+
+
 def _segments(path: Iterable[Turn], own: set[int]) -> tuple[Segment, ...]:
     done: list[Segment] = []
-    current = _Open()
+    current, client = _Open(), _Client()
     for turn in path:
         opened = _opened_by(turn, current)
         if opened is not None:
@@ -138,7 +165,7 @@ def _segments(path: Iterable[Turn], own: set[int]) -> tuple[Segment, ...]:
                 done.append(current.closed())
             # Without a segment before, the history is in another file: nothing to compare with.
             current = opened if done else _Open()
-        _extend(current, turn, counted=id(turn) in own)
+        _extend(current, turn, client, counted=id(turn) in own)
     # A log may end with a compaction: it was made, though nothing was sent after it.
     is_told = bool(current.messages or current.opened_by)
     return (*done, current.closed()) if is_told else tuple(done)
@@ -192,20 +219,28 @@ def _micro(turn: Turn, current: _Open) -> _Open | None:
     )
 
 
-def _extend(current: _Open, turn: Turn, *, counted: bool) -> None:
+def _extend(current: _Open, turn: Turn, client: _Client, *, counted: bool) -> None:
     model = turn.record.get("message", {}).get("model") if turn.kind == "assistant" else None
-    if turn.kind == "assistant" and counted and model != SYNTHETIC_MODEL:
-        current.requests.append(
-            RecordedRequest(
-                position=len(current.messages),
-                time=unix_seconds(turn.record.get("timestamp")),
-                model=model if isinstance(model, str) else None,
-                usage=turn.usage,
-            )
-        )
-    current.messages.extend(_messages(turn))
-    for aside in turn.asides:
-        current.messages.extend(_messages(aside))
+    if turn.kind == "assistant" and model != SYNTHETIC_MODEL:
+        if counted:
+            current.requests.append(_request(turn, client, len(current.messages)))
+        client.is_restart = False
+    for each in (turn, *turn.asides):
+        current.messages.extend(_messages(each))
+        client.see(each)
+
+
+def _request(turn: Turn, client: _Client, position: int) -> RecordedRequest:
+    model, time = turn.record["message"]["model"], unix_seconds(turn.record.get("timestamp"))
+    is_before = time is not None and client.input_time is not None and client.input_time < time
+    return RecordedRequest(
+        position=position,
+        time=time,
+        model=model if isinstance(model, str) else None,
+        usage=turn.usage,
+        sent_time=client.input_time if is_before else None,
+        is_restart=client.is_restart,
+    )
 
 
 def _messages(turn: Turn) -> Messages:

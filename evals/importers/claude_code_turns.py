@@ -32,6 +32,8 @@ class Turn:
     blocks: list[Any] = field(default_factory=list)
     results: list[Json] = field(default_factory=list)
     """Tool messages, in the order in which they arrived."""
+    answered_time: str | None = None
+    """When its last result was there, as written."""
     usage: Usage | None = None
     """The largest of its lines: they repeat, and the early ones are partial."""
     asides: list["Turn"] = field(default_factory=list)
@@ -198,6 +200,8 @@ class Stream:
                 answered = turn
         if answered is not None:
             self._of_record[str(record.get("uuid"))] = answered
+            time = record.get("timestamp")
+            answered.answered_time = time if isinstance(time, str) else answered.answered_time
         if others or answered is None:
             parent = answered or self._parent(record)
             self._append(Turn("user", line, record, parent, others))

@@ -61,7 +61,7 @@ def read(path: Path, source: str) -> Iterator[Transcript]:
     built = [
         (number, segments)
         for number, (entries, own) in enumerate(log.paths())
-        if (segments := _segments(entries, own, report if number == 0 else Report(), number))
+        if (segments := _segments(entries, own, report if number == 0 else Report(), number, log))
     ]
     if not built:
         raise UnknownFormatError(f"{source}: a session without messages; name another file")
@@ -96,6 +96,8 @@ class _Log:
         """The session that this one was branched from, if it was: both are one observation."""
         self.project: str | None = None
         self.extra: Json = {}
+        self.thinking: str | None = None
+        """How much the model is told to think at first."""
         self._report = report
         self._entries: list[_Entry] = []
         self._by_id: dict[str, _Entry] = {}
@@ -151,6 +153,7 @@ class _Log:
             parent = PurePosixPath(origin.replace("\\", "/")).stem if origin else given
             self.session = parent.rsplit("_", 1)[-1]
             self.project = text_of(record, "cwd")
+            self.thinking = text_of(record, "thinkingLevel")
             version = record.get("version")
             self.extra = {"version": version} if isinstance(version, int) else {}
 
@@ -171,9 +174,10 @@ def _role(entry: _Entry) -> object:
 
 
 def _segments(
-    path: Sequence[_Entry], own: set[int], report: Report, number: int
+    path: Sequence[_Entry], own: set[int], report: Report, number: int, log: _Log
 ) -> tuple[Segment, ...]:
     builder = SegmentBuilder(report)
+    thinking = _Thinking(log.thinking)
     starts: dict[int, int] = {}
     """Entry identity -> where its messages begin in the open segment."""
     for entry in path:
@@ -184,6 +188,7 @@ def _segments(
         starts[id(entry)] = len(builder.messages)
         message = object_of(entry.raw.get("message"))
         raws = _messages(entry, report)
+        is_changed = thinking.see(entry.raw, message)
         if message.get("role") == "assistant" and id(entry) in own:
             builder.add_answer(
                 raws,
@@ -193,6 +198,7 @@ def _segments(
                 model=message.get("model"),
                 usage=_usage(message.get("usage")),
                 cost_usd=_cost_usd(message.get("usage")),
+                is_restart=is_changed,
             )
         else:
             builder.add(raws, where)
@@ -201,6 +207,30 @@ def _segments(
         return () if number else segments
     first = next(i for i, segment in enumerate(segments) if segment.requests)
     return (replace(segments[first], opened_by=None), *segments[first + 1 :])
+
+
+class _Thinking:
+    """How much the model is told to think; what is set during a turn holds from the next one on.
+
+    Anthropic reads no cached message after a change.
+    Source: platform.claude.com/docs/en/build-with-claude/prompt-caching, "What invalidates the
+    cache".
+    """
+
+    def __init__(self, level: str | None) -> None:
+        self._set = self._asked = self._sent = level
+
+    def see(self, raw: Json, message: Json) -> bool:
+        """Take in an entry; whether it is an answer of Claude's, the first after a change."""
+        if raw.get("type") == "thinking_level_change":
+            self._set = text_of(raw, "thinkingLevel")
+        if message.get("role") == "user":
+            self._asked = self._set
+        if message.get("role") != "assistant" or not _usage(message.get("usage")):
+            return False
+        is_changed = None not in (self._sent, self._asked) and self._sent != self._asked
+        self._sent = self._asked
+        return is_changed and "claude" in str(message.get("model"))
 
 
 def _compact(builder: SegmentBuilder, entry: _Entry, starts: dict[int, int]) -> dict[int, int]:

@@ -46,13 +46,16 @@ class SegmentBuilder:
         model: object = None,
         usage: Usage | None = None,
         cost_usd: float | None = None,
+        is_restart: bool = False,
     ) -> list[Message]:
         """Append what one request produced: an assistant message, then its results."""
         position = len(self.messages)
         added = self.add(raws, where)
         if added and added[0].role == "assistant":
             name = model if isinstance(model, str) else None
-            self._requests.append(RecordedRequest(position, time, name, usage, cost_usd))
+            self._requests.append(
+                RecordedRequest(position, time, name, usage, cost_usd, is_restart=is_restart)
+            )
         return added
 
     def open(self, messages: Iterable[Message], opened_by: RecordedCompaction | None) -> None:

@@ -15,7 +15,9 @@ COST_METRICS: Final = (
         "recorded answers. Each request is split into tokens read from the provider's cache, "
         "written to it, and neither; the tier is chosen by its whole input. A message that changed "
         "anywhere is not read. Cached prompts expire by the recorded times; without times they do "
-        "not. Nothing is fetched again (recovery probability 0).",
+        "not. Where the log shows that the client was started again, or that Claude was told to "
+        "think more or less, no message is read that was cached before. Nothing is fetched again "
+        "(recovery probability 0).",
     ),
     Metric(
         "saved_usd_fraction",
@@ -77,12 +79,54 @@ COST_METRICS: Final = (
         "share of recorded dollars",
         "neither",
         "How far the simulated bill without compaction is from the recorded usage at the same "
-        "prices, over the requests with usage of that model; above zero it is dearer. Where a "
-        "log shows that the cache was lost for a reason of its own (a request read less than "
-        "nine tenths of the one before), it is lost in the replay too. What the first request "
-        "read from the cache of an earlier conversation is part of the error, and so is caching "
-        "that the client did not ask for. Where a log nowhere tells what was cached, its own "
+        "prices; above zero it is dearer. Over all requests with usage whose model has a price, "
+        "each at the prices and with a cache of its own model. Where a log shows that the cache "
+        "was lost for a reason of its own (a request read less than nine tenths of the one before)"
+        ", it is lost in the replay too. Here, and nowhere else, the first request may read what "
+        "it read in the log, out of the cache of an earlier conversation. Caching that the client "
+        "did not ask for is part of the error. Where a log nowhere tells what was cached, its own "
         "costs are taken; without these there is no error.",
+    ),
+    Metric(
+        "bill_rule_error_fraction",
+        "Bill error by rule",
+        "share of recorded dollars",
+        "neither",
+        "The same by the provider's caching rule alone, with nothing of what the log says of its "
+        "cache but what the first request read.",
+    ),
+    Metric(
+        "bill_lost_fraction",
+        "Lost in its lifetime",
+        "share of recorded dollars",
+        "neither",
+        "What it cost that requests read less than the caching rule says, as the log shows: the "
+        "prompt began as the one before and was within its stated lifetime, and no restart or "
+        "change of thinking is logged. A provider's routing and load, or a client that changed "
+        "what the log does not hold. By so much the bill by the rule alone is too low.",
+    ),
+    Metric(
+        "bill_requests",
+        "Bill covers",
+        "requests",
+        "higher",
+        "Requests of which the log tells what they cost: with usage, and of a model with a price.",
+    ),
+    Metric(
+        "bill_covered_fraction",
+        "Bill covers",
+        "share of dollars",
+        "higher",
+        "Their simulated dollars, of those of all requests of the transcript.",
+    ),
+    Metric(
+        "counted_outputs",
+        "Outputs counted",
+        "requests",
+        "lower",
+        "Requests whose output is priced by the tokens of the answer that the log holds (measuring "
+        "counter, calibrated): no number was recorded, or less than half of what the answer counts,"
+        " as where the usage of a stream's start was logged. Recorded and simulated bill alike.",
     ),
     Metric(
         "cache_hit_fraction",

@@ -159,4 +159,9 @@ class CostScorer:
             "caching_rule": priced.vector.caching.name,
             "recorded_usd": check.recorded_usd if check else None,
             "bill_error_fraction": check.error_fraction if check else None,
+            "bill_rule_error_fraction": check.rule_error_fraction if check else None,
+            "bill_lost_fraction": check.lost_fraction if check else None,
+            "bill_requests": check.requests if check else None,
+            "bill_covered_fraction": check.covered_fraction if check else None,
+            "counted_outputs": sum(each.is_output_counted for each in self._prepared.requests),
         }

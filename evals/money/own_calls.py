@@ -7,7 +7,7 @@ from compaction.messages import Message
 from compaction.tokens import TiktokenCounter
 from evals.cost import charge
 from evals.money.prices import PriceVector
-from evals.money.prompt_cache import Split
+from evals.money.splits import Split
 
 SHORT_CHARS: Final = 2_000
 """A prompt text up to this is counted; a longer one is measured by the text that it is made of."""

@@ -1,6 +1,7 @@
 """Which prices a transcript gets: those asked for, its own model's, or stated ones."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -27,13 +28,24 @@ class Priced:
     basis: Basis
     recorded_as: str | None = None
     """How the transcript names this model, if it was recorded with it."""
+    others: Mapping[str, PriceVector] = field(default_factory=dict)
+    """Prices of its requests to other models, as it names them: its bill is made of all."""
 
     @property
     def identity(self) -> Json:
         """Return what a cell's numbers depend on: all but the day and the list's version."""
-        content = self.vector.to_json()
-        unchanging = {key: content[key] for key in content.keys() - {"source", "as_of"}}
-        return {**unchanging, "basis": self.basis, "recorded_as": self.recorded_as}
+        others = {name: _unchanging(vector) for name, vector in self.others.items()}
+        return {
+            **_unchanging(self.vector),
+            "basis": self.basis,
+            "recorded_as": self.recorded_as,
+            **({"others": others} if others else {}),
+        }
+
+
+def _unchanging(vector: PriceVector) -> Json:
+    content = vector.to_json()
+    return {key: content[key] for key in content.keys() - {"source", "as_of"}}
 
 
 def _today() -> str:
@@ -71,8 +83,12 @@ class PriceChoice:
             vector, basis = recorded, "recorded"
         else:
             vector, basis = self._known(DEFAULT_MODEL, keeps_an_hour=keeps_an_hour), "default"
-        is_same = recorded is not None and recorded.model == vector.model
-        return Priced(vector, basis, recorded_as if is_same else None)
+        if recorded_as is None or recorded is None or recorded.model != vector.model:
+            return Priced(vector, basis)
+        names = (name for name in recorded_models(transcript) if name != recorded_as)
+        found = {name: self._find(name, keeps_an_hour=keeps_an_hour) for name in names}
+        others = {name: other for name, other in found.items() if other is not None}
+        return Priced(vector, basis, recorded_as, others)
 
     def given(self) -> PriceVector | None:
         """Return what the flags name by itself: `--price`, or the only model of the price file.

@@ -42,7 +42,8 @@ def price_transcript(prepared: Prepared, priced: Priced) -> Pricing:
         return Pricing(priced, (), uncompacted_bill(prepared, vector), None)
     limits = recorded_limits(prepared, name)
     before = uncompacted_bill(prepared, vector, limits)
-    return Pricing(priced, limits, before, check_bill(prepared, name, vector, before))
+    check = check_bill(prepared, {name: vector, **priced.others}, before)
+    return Pricing(priced, limits, before, check)
 
 
 def prices_used(rows: Iterable[Row], folder: RunFolder) -> list[Json]:

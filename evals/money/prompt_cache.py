@@ -16,35 +16,10 @@ from compaction.history import Entry
 from compaction.messages import Message
 from evals.money.caching import CachingRule
 from evals.money.prompt_places import common_messages, instructions_end, is_ending, positions_after
+from evals.money.splits import Scale, Split, cached_length, split_of
 
 MAX_EARLIER_LINES: Final = 4
 """So many views that were left for another are remembered, in case a strategy goes back to one."""
-
-
-class Split(NamedTuple):
-    """Input tokens of one request by how they are billed."""
-
-    uncached: float
-    written: float
-    read: float
-
-    @property
-    def total(self) -> float:
-        return self.uncached + self.written + self.read
-
-
-class Scale(NamedTuple):
-    """Turns counted tokens of messages into a provider's tokens of a prompt."""
-
-    base_tokens: float
-    """What stands before the messages: tool schemas, and instructions that the log lacks."""
-    slope: float
-
-    def size(self, counted_tokens: float) -> float:
-        return self.base_tokens + self.slope * counted_tokens
-
-    def counted(self, tokens: float) -> float:
-        return (tokens - self.base_tokens) / self.slope
 
 
 class Sent(NamedTuple):
@@ -78,6 +53,8 @@ class _Line:
     marks: list[_Mark] = field(default_factory=lambda: [_Mark(0, 0.0, is_stored=False)])
     """Ascending; the first is at 0."""
     answer: Message | None = None
+    base_tokens: float = 0.0
+    """Of what stood before the messages."""
     last_used: float | None = None
     is_sent: bool = False
     """A view without messages is a request too, where a log lacks what stood in it."""
@@ -104,7 +81,9 @@ class PromptCache:
         *,
         unchanged: int = 0,
         time: float | None = None,
+        asked: float | None = None,
         limit: float | None = None,
+        is_restart: bool = False,
         answer: Message | None = None,
     ) -> Sent:
         """Take in a request and say how its input is billed.
@@ -115,35 +94,56 @@ class PromptCache:
             scale: How parts of the view are measured.
             unchanged: Leading entries known to be equal to those of the request before.
             time: Unix seconds; without it nothing expires.
-            limit: Tokens that the cache held at most, where a record tells; the time is then not
-                looked at.
+            asked: When it was sent, if `time` is when it was answered.
+            limit: Tokens that the cache held at most, where a record tells; time and restart are
+                then not looked at.
+            is_restart: Whether no message can be read that an earlier request left in the cache.
             answer: What the model answered, which some providers cache too.
         """
         last = self._open
         kept = common_messages(last.entries, entries, unchanged)
         held = inf if limit is None else limit
-        asked_at = time if limit is None else None
+        asked_at = None if limit is not None else time if asked is None else asked
         could_read = 0.0
+        if is_restart and limit is None:
+            self._forget_messages()
         if self._is_alive(last, asked_at):
-            could_read = cached_length(self._rule, scale.size(last.marks[-1].counted_tokens))
+            could_read = self._cached(last, last.marks[-1], scale)
         line, common = self._nearest_line(entries, kept, asked_at)
+        common = min(common, line.marks[-1].position)
         is_alive = self._is_alive(line, asked_at)
         marks = self._marks_up_to(common, line, entries, is_alive=is_alive)
         if kept < len(last.entries) or line is not last:
             last.shared = kept
             self._take_over(marks, line, asked_at)
         hit = self._readable(marks, entries) if is_alive else None
-        read = cached_length(self._rule, scale.size(hit.counted_tokens)) if hit else 0.0
+        read = self._cached(line, hit, scale) if hit else 0.0
         if self._rule.reads == "units" and common < min(len(line.entries), len(entries)):
             # What two requests had in common becomes an entry of its own.
             marks[-1] = marks[-1]._replace(is_stored=True)
         self._store(marks, entries, tokens, scale)
         if time is None:
             time = line.last_used
-        sent = _Line(entries, marks, answer, time, is_sent=True, own_from=common)
+        base = scale.base_tokens
+        sent = _Line(entries, marks, answer, base, time, is_sent=True, own_from=common)
         self._replace(line, kept, sent)
         split = split_of(self._rule, tokens, min(read, held, tokens))
         return Sent(split, kept, min(could_read, held))
+
+    def _cached(self, line: _Line, mark: _Mark, scale: Scale) -> float:
+        """Return how much can be read of a line's requests up to a mark.
+
+        What stands before the messages can be longer now than it was: read is what was there.
+        """
+        base = min(line.base_tokens, scale.base_tokens)
+        return cached_length(self._rule, scale._replace(base_tokens=base).size(mark.counted_tokens))
+
+    def _forget_messages(self) -> None:
+        """Leave of what is cached the instructions and what stands before them."""
+        line = self._open
+        self._earlier.clear()
+        end = bisect_right(line.marks, instructions_end(line.entries), key=_position)
+        line.marks = line.marks[:end]
 
     def _is_alive(self, line: _Line, time: float | None) -> bool:
         if not line.is_sent:
@@ -279,17 +279,3 @@ class PromptCache:
             marks[at] = marks[at]._replace(is_stored=True)
         if self._rule.reads in ("breakpoints", "units"):
             marks[-1] = marks[-1]._replace(is_stored=True)
-
-
-def split_of(rule: CachingRule, tokens: float, read: float) -> Split:
-    """Return how the input of a request is billed that reads so much of it from the cache."""
-    if rule.bills_writes and tokens >= rule.min_tokens:
-        return Split(0.0, tokens - read, read)
-    return Split(tokens - read, 0.0, read)
-
-
-def cached_length(rule: CachingRule, tokens: float) -> float:
-    """Return how much of a common beginning of so many tokens can be read."""
-    if rule.reads == "nothing" or tokens < rule.min_tokens:
-        return 0.0
-    return tokens if rule.step_tokens == 1 else tokens // rule.step_tokens * rule.step_tokens
