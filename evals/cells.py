@@ -243,6 +243,7 @@ class Cell:
             "format": self.transcript.format,
             "provenance": self.transcript.provenance,
             "cluster": self.transcript.cluster,
+            "project": self.transcript.project,
             "strategy": self.setting.strategy,
             "strategy_version": strategy.version if strategy else "",
             "parameters": dict(self.setting.parameters),

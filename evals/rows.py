@@ -30,6 +30,7 @@ class Row:
     format: str
     provenance: str
     cluster: str
+    """The session; sub-agents and forks of one session are one observation."""
     strategy: str
     strategy_version: str
     parameters: Mapping[str, str]
@@ -40,6 +41,9 @@ class Row:
     """Strategy and set parameters in one short text; equal for equal settings."""
     is_control: bool = False
     replicate: int = 0
+    project: str | None = None
+    """Working folder or name, as the transcript has it; None in rows that an older program wrote
+    too."""
     row_version: int = ROW_VERSION
 
     # How it went.

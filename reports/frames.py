@@ -9,11 +9,12 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import pandas as pd
 
-from evals.results import ROW_VERSION, Row, RunFolder, incomplete
+from evals.projects import projects_of
+from evals.results import ROW_VERSION, ResultsError, Row, RunFolder, incomplete
 from reports.aggregates import aggregated, by_transcript, counts
 from reports.intervals import Estimate
 from reports.matched import TRUNCATE, curves, matched
@@ -21,6 +22,7 @@ from reports.wording import natural
 
 KEY_SEPARATOR: Final = "\x1f"
 """Between name and digest of a transcript; pandas drops a NUL."""
+Cluster = Literal["session", "project"]
 PROVENANCES: Final = ("recorded", "authored", "generated")
 """In the order of a report; real conversations first."""
 
@@ -32,13 +34,16 @@ class Run:
     path: Path
     manifest: Mapping[str, Any]
     rows: pd.DataFrame
-    """A row per cell: the columns of `evals.results.Row`, and `key` (the transcript), `scored`;
+    """A row per cell: the columns of `evals.results.Row`, of which `cluster` is what is drawn as a
+    whole (`clusters_are`); and `session`, `key` (the transcript), `scored`;
     `compared_reach`, `compared_saving`, `matched_reach` (of truncation at the same saving) and
     `reach_difference`, set only where all are known. Numbers are float, with NaN for None."""
     n_stale: int
     """Rows of the folder that the manifest no longer names, or of an older layout: left out."""
     incomplete: str | None = None
     """One line if rows of the run are missing: how many, and how to continue."""
+    clusters_are: Cluster = "session"
+    """What statistics draw as a whole."""
 
     def settings(self) -> pd.DataFrame:
         """Return a row per provenance and label, aggregated over transcripts.
@@ -93,11 +98,16 @@ class Run:
         }
 
 
-def load(path: Path) -> Run:
+def load(path: Path, *, cluster: Cluster = "session") -> Run:
     """Read a run folder.
 
+    Args:
+        path: The folder.
+        cluster: What statistics draw as a whole. A session that names no project stands alone.
+
     Raises:
-        ResultsError: there is no run in this folder, or a row is broken.
+        ResultsError: there is no run in this folder, a row is broken, or projects are wanted and
+            none is known.
     """
     folder = RunFolder(Path(path))
     manifest = folder.manifest()
@@ -107,7 +117,24 @@ def load(path: Path) -> Run:
     # However many processes wrote the rows, and in whatever order: the same report.
     used.sort(key=lambda row: (row.transcript, row.transcript_digest, natural(row.label)))
     lacks = incomplete(manifest, {row.cell_id for row in found})
-    return Run(Path(path), manifest, _frame(used), len(found) - len(used), lacks)
+    frame = _frame(used)
+    if cluster == "project":
+        frame["cluster"] = project_names(frame).fillna(frame["cluster"])
+        if len(frame) and frame["project"].isna().all():
+            raise ResultsError(
+                f"{path} knows no projects, so they cannot be drawn: its transcripts name none, or "
+                "an older version wrote the rows; leave --cluster out, or run again into another "
+                "folder"
+            )
+    return Run(Path(path), manifest, frame, len(found) - len(used), lacks, cluster)
+
+
+def project_names(rows: pd.DataFrame) -> pd.Series:
+    """Return the project of each row's session; missing where it names none."""
+    pairs = rows[["session", "project"]].drop_duplicates()
+    projects = [None if pd.isna(name) else str(name) for name in pairs["project"]]
+    names = projects_of(zip(pairs["session"], projects, strict=True))
+    return rows["session"].map(names)
 
 
 def estimate_of(line: Mapping[str, Any], name: str) -> Estimate:
@@ -132,6 +159,7 @@ def _frame(rows: list[Row]) -> pd.DataFrame:
     # A copy, because more than a hundred separate columns make every later insertion slow.
     frame = frame.astype(types).copy()
     names, digests = frame["transcript"].astype(str), frame["transcript_digest"].astype(str)
+    frame["session"] = frame["cluster"].astype(str)
     frame["key"] = names + KEY_SEPARATOR + digests
     frame["scored"] = frame["status"] == "ok"
     truncation = matched(frame, curves(frame)).where(frame["strategy"] != TRUNCATE)

@@ -13,6 +13,7 @@ from reports.columns import Column, Line, table_of
 from reports.frames import Run
 from reports.matched import TRUNCATE
 from reports.notes import notes_of
+from reports.scope import scope
 from reports.wording import clean, plural
 
 MAX_TRUNCATE_LINES: Final = 3
@@ -73,14 +74,23 @@ def _block(run: Run, provenance: str) -> Block:
     n_sizes = int(sizes.sum())
     lines = ranked_lines(settings if n_sizes <= MAX_TRUNCATE_LINES else settings[~sizes])
     columns, shown = table_of(lines)
-    n, n_clusters = rows["key"].nunique(), rows["cluster"].astype(str).nunique()
+    n, n_sessions = rows["key"].nunique(), rows["session"].nunique()
+    about = scope(run, provenance)
     return Block(
         provenance,
         f"{clean(provenance).capitalize()}: {plural(n, 'transcript')} "
-        f"in {plural(n_clusters, 'session')}",
+        f"in {plural(n_sessions, 'session')}",
         n,
         rows.loc[rows["needs"] > 0, "key"].nunique(),
         columns,
         shown,
-        notes_of(rows, lines, n_sizes if n_sizes > MAX_TRUNCATE_LINES else 0),
+        (
+            *notes_of(
+                rows,
+                lines,
+                n_sizes if n_sizes > MAX_TRUNCATE_LINES else 0,
+                clusters_are=run.clusters_are,
+            ),
+            *([] if about is None else [about]),
+        ),
     )

@@ -21,7 +21,11 @@ _RESULTS: Final = ("key", "status", "input_tokens_after", "reach", "needs", "los
 
 
 def notes_of(
-    rows: pd.DataFrame, lines: Sequence[Mapping[str, Any]], n_sizes: int
+    rows: pd.DataFrame,
+    lines: Sequence[Mapping[str, Any]],
+    n_sizes: int,
+    *,
+    clusters_are: str = "session",
 ) -> tuple[str, ...]:
     """Return the lines below the table of a block.
 
@@ -29,6 +33,7 @@ def notes_of(
         rows: Cells of the block.
         lines: Rows of `settings()` that the table shows.
         n_sizes: Sizes of truncation that the table does not show.
+        clusters_are: What statistics draw as a whole.
     """
     return (
         *_needs(rows, lines),
@@ -36,7 +41,7 @@ def notes_of(
         *(_truncation(rows, n_sizes) if n_sizes else ()),
         *_same_results(rows),
         *_not_declared(rows),
-        *_few_sessions(rows),
+        *_few_clusters(rows, clusters_are),
         *_writers(rows),
     )
 
@@ -141,10 +146,10 @@ def _not_declared(rows: pd.DataFrame) -> Iterator[str]:
         yield f"{clean(strategy)}: not declared, so not checked: {listed(names)}."
 
 
-def _few_sessions(rows: pd.DataFrame) -> Iterator[str]:
+def _few_clusters(rows: pd.DataFrame, noun: str) -> Iterator[str]:
     n_clusters = rows["cluster"].astype(str).nunique()
     if not Estimate(n_clusters=n_clusters).allows_claims:
         yield (
-            f"n too small for claims about other conversations: {plural(n_clusters, 'session')}; "
+            f"n too small for claims about other conversations: {plural(n_clusters, noun)}; "
             "ranges are those of the transcripts, no intervals are given."
         )

@@ -111,6 +111,7 @@ def points_up(found: Import) -> bool:
             "evals.bounded",
             "evals.fidelity.placebo",
             "evals.power",
+            "evals.projects",
             "evals.stats",
             "evals.probing.agreement",
             "evals.probing.replicates",

@@ -10,7 +10,6 @@ from evals.fidelity.placebo import (
     PLACEBO_CHARS,
     Placebo,
     PlaceboChoice,
-    are_of_one_project,
     library_name,
     library_text,
 )
@@ -137,22 +136,3 @@ def test_the_library_text_has_the_length_asked_for_and_is_the_same_each_time():
 def test_the_library_is_the_one_that_python_runs_with():
     assert "def " in library_text(20_000)
     assert "import " in library_text(20_000)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "is_same"),
-    [
-        ("/home/me/work/cli", "/home/me/work/cli", True),
-        ("/home/me/work/cli", "/home/me/work/cli/.worktrees/2", True),
-        ("/home/me/cli/.worktrees/2", "/srv/cli", True),
-        ("/home/me/cli/.claude/worktrees/fix", "/srv/cli", True),
-        ("C:\\work\\cli", "D:\\old\\cli", True),
-        ("/home/me/.tools/alpha", "/home/me/.tools/beta", False),
-        ("/home/me/work/cli", "/home/you/cli", True),
-        ("/home/me/work/cli", "/home/me/work/web", False),
-        (None, None, False),
-        ("retail", "telecom", False),
-    ],
-)
-def test_worktrees_and_other_checkouts_are_one_project(one, other, is_same):
-    assert are_of_one_project(one, other) is is_same

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -76,6 +76,14 @@ Price = Annotated[
 PriceFile = Annotated[
     Path | None,
     typer.Option(help="Prices of your own, TOML or JSON, as `prices` in a run.json."),
+]
+
+Cluster = Annotated[
+    Literal["session", "project"],
+    typer.Option(
+        help="What intervals and tests draw as a whole: with `project` they are about further "
+        "projects, not about further sessions of the same ones."
+    ),
 ]
 
 

@@ -1,10 +1,11 @@
 """`report`: the page, the Markdown and the table again, from a run folder."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from evals.commands.flags import Cluster
 from evals.commands.progress import steps
 
 if TYPE_CHECKING:
@@ -21,23 +22,31 @@ def report(
         ),
     ] = None,
     costs: Annotated[bool, typer.Option("--costs", help="Print the table of costs too.")] = False,
+    cluster: Cluster = "session",
 ) -> None:
     """Write report.html and report.md again and print the table.
 
     Example: compaction-evals report compaction-runs/bundled --costs
     """
-    run = write_reports(run_folder, show_costs=costs)
+    run = write_reports(run_folder, show_costs=costs, cluster=cluster)
     if export is not None:
         _export(run, export)
 
 
-def write_reports(path: Path, *, show_faults: bool = True, show_costs: bool = False) -> "Run":
+def write_reports(
+    path: Path,
+    *,
+    show_faults: bool = True,
+    show_costs: bool = False,
+    cluster: Literal["session", "project"] = "session",
+) -> "Run":
     """Write `report.html` and `report.md` into a run folder and print the table.
 
     Args:
         path: The run folder.
         show_faults: Print failed cells and broken rules below the table.
         show_costs: Print the table of costs too.
+        cluster: What statistics draw as a whole.
 
     Returns:
         What was read of the folder.
@@ -50,7 +59,7 @@ def write_reports(path: Path, *, show_faults: bool = True, show_costs: bool = Fa
     console = Console()
     with steps("reporting", 4) as note:
         note("reading the run")
-        run_frames = load(path)
+        run_frames = load(path, cluster=cluster)
         note("report.md")
         (path / "report.md").write_text(tables.markdown(run_frames), encoding="utf-8")
         note("report.html")

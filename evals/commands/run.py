@@ -10,6 +10,7 @@ from evals.commands.flags import (
     DEFAULT_JOBS,
     BaseUrl,
     CellTimeout,
+    Cluster,
     Dask,
     Grids,
     Jobs,
@@ -68,6 +69,7 @@ def run(
         str | None,
         typer.Option(metavar="MODEL", help="Whose recorded answers, where several were asked."),
     ] = None,
+    cluster: Cluster = "session",
     out: Out = None,
 ) -> None:
     """Replay transcripts under strategies; score, report.
@@ -105,5 +107,7 @@ def run(
     )
     console = Console(stderr=True)
     finished = execute(asked, console)
-    write_reports(finished.folder, show_faults=False)  # the verdict has a line for each
+    write_reports(
+        finished.folder, show_faults=False, cluster=cluster
+    )  # the verdict has a line for each
     raise typer.Exit(verdict(finished, console))

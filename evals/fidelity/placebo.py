@@ -10,12 +10,13 @@ import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Final
 
 from compaction.errors import TranscriptError
 from evals.extraction.message_text import held_text
 from evals.loading import load_file
+from evals.projects import are_of_one_project
 from evals.transcripts import Transcript
 
 PLACEBO_CHARS: Final = 2_000_000
@@ -91,27 +92,6 @@ class _Conversation:
             and self.cluster != transcript.cluster
             and not are_of_one_project(self.project, transcript.project)
         )
-
-
-def are_of_one_project(one: str | None, other: str | None) -> bool:
-    """Whether two working folders are of one project.
-
-    They are the same, one lies in the other, or they have the same name: another checkout, or a
-    worktree of one.
-    """
-    if one is None or other is None:
-        return False
-    first, second = (PurePath(each.replace("\\", "/")) for each in (one, other))
-    is_within = first in second.parents or second in first.parents
-    return is_within or _project_name(first) == _project_name(second)
-
-
-def _project_name(folder: PurePath) -> str:
-    """Return the last folder's name; of a worktree the one that its folders were put into."""
-    parts = folder.parts
-    at = next((at for at, part in enumerate(parts) if "worktree" in part), len(parts))
-    shown = [part for part in parts[:at] if at == len(parts) or not part.startswith(".")]
-    return shown[-1] if shown else str(folder)
 
 
 @lru_cache(maxsize=4)
