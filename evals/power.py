@@ -3,7 +3,13 @@
 Source: Miller (2024), Adding Error Bars to Evals, section 5, https://arxiv.org/abs/2411.00640.
 """
 
+from typing import Final
+
+from evals.bounded import sessions_to_exceed
 from evals.stats import Clustered, StatisticsError
+
+MAX_SESSIONS: Final = 1_000_000
+"""More than this is no plan."""
 
 
 def minimum_detectable_effect(
@@ -11,7 +17,7 @@ def minimum_detectable_effect(
 ) -> float | None:
     """Return the smallest true difference that a one-sided test of this corpus would find.
 
-    (z(1 - alpha) + z(power)) * standard deviation of the cluster means / sqrt(n clusters).
+    (z(1 - alpha) + z(power)) * standard deviation between clusters / sqrt(n clusters).
 
     Returns:
         None for fewer than 2 clusters.
@@ -20,18 +26,13 @@ def minimum_detectable_effect(
     """
     if differences.n_clusters < 2:
         return None
-    return float(_z_sum(alpha, power) * spread_of(differences) / differences.n_clusters**0.5)
-
-
-def spread_of(data: Clustered) -> float:
-    """Return the standard deviation of the cluster means; of at least 2 clusters."""
-    return float((data.sums / data.weights).std(ddof=1))
+    return float(_z_sum(alpha, power) * differences.spread / differences.n_clusters**0.5)
 
 
 def sessions_needed(
     spread: float, margin: float, *, alpha: float = 0.05, power: float = 0.8
 ) -> int:
-    """Return how many sessions a one-sided test at this margin takes.
+    """Return how many sessions a one-sided test at this margin takes, by a normal distribution.
 
     Args:
         spread: Standard deviation of the difference between sessions.
@@ -39,10 +40,58 @@ def sessions_needed(
         alpha: Chance of a wrong "yes".
         power: Chance of a right one.
     """
-    if margin <= 0:
-        raise StatisticsError(f"margin must be > 0, got {margin}")
+    _check_margin(margin)
     exact = (_z_sum(alpha, power) * spread / margin) ** 2
     return max(2, -int(-exact // 1))
+
+
+def bounded_sessions_needed(
+    spread: float, margin: float, *, floor: float, alpha: float = 0.05, power: float = 0.8
+) -> int | None:
+    """Return how many sessions the test of `evals.bounded` takes to show a mean above -margin.
+
+    For differences whose true mean is 0. Never fewer than it takes if no session differs
+    (`sessions_to_exceed`); with a spread, the weighted sum of the sessions is taken for normal and
+    the weight of the one at the floor for exponential, as it is.
+
+    Args:
+        spread: Standard deviation of the difference between sessions.
+        margin: In the same unit; above 0.
+        floor: What the difference of a session can not fall below; below 0.
+        alpha: Chance of a wrong "yes".
+        power: Chance of a right one.
+
+    Returns:
+        None for more than `MAX_SESSIONS`.
+    """
+    _check_margin(margin)
+    from scipy import stats
+
+    room = -floor - margin
+    if room <= 0:  # nothing can be lost that the margin does not allow
+        return 1
+    z = float(stats.norm.ppf(power))
+
+    def is_enough(n: int) -> bool:
+        excess = n * (margin - z * spread / n**0.5)
+        scale = (n * (spread**2 + margin**2)) ** 0.5
+        return float(stats.exponnorm.sf(0.0, room / scale, loc=-excess, scale=scale)) <= alpha
+
+    low = (sessions_to_exceed(1 + margin / floor, level=1 - alpha) or 1) - 1
+    high = low + 1
+    while not is_enough(high) and spread > 0:
+        low, high = high, 2 * high
+        if high > MAX_SESSIONS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def _check_margin(margin: float) -> None:
+    if margin <= 0:
+        raise StatisticsError(f"margin must be > 0, got {margin}")
 
 
 def _z_sum(alpha: float, power: float) -> float:

@@ -34,7 +34,7 @@ VERDICT_LEVEL: Final = 0.9
 TIE: Final = 1e-9
 """Differences of metrics up to this are rounding."""
 
-Method = Literal["BCa bootstrap", "BCa bootstrap or t", "percentile bootstrap", "t"]
+Method = Literal["BCa bootstrap", "BCa bootstrap or t", "percentile bootstrap", "t", "bounded"]
 Verdict = Literal["non-inferior", "inferior", "inconclusive", "not supported"]
 
 
@@ -67,6 +67,16 @@ class Clustered:
     def mean(self) -> float:
         """Mean over transcripts, or the ratio of the sums."""
         return float(self.sums.sum() / self.weights.sum())
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation between clusters: over the root of their number it is the standard
+        error of the mean. Of a ratio, or of clusters of unlike size, by its linear part (delta
+        method). Of at least 2 clusters.
+        """
+        n = self.n_clusters
+        left = self.sums - self.mean * self.weights
+        return float(n / self.weights.sum() * ((left**2).sum() / (n - 1)) ** 0.5)
 
 
 def clustered(
@@ -151,13 +161,11 @@ def _bca(data: Clustered, level: float) -> tuple[float, float]:
 
 
 def _t_half(data: Clustered, level: float) -> float:
-    """Return half of Student's interval; of a ratio by its linear part (delta method)."""
+    """Return half of Student's interval."""
     from scipy import stats
 
     n = data.n_clusters
-    left = data.sums - data.mean * data.weights
-    error = float((n / (n - 1) * (left**2).sum()) ** 0.5 / data.weights.sum())
-    return float(stats.t.ppf((1 + level) / 2, n - 1)) * error
+    return float(stats.t.ppf((1 + level) / 2, n - 1) * data.spread / n**0.5)
 
 
 def t_interval(data: Clustered, *, level: float = 0.95) -> Interval | None:
@@ -235,23 +243,23 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
     return {name: adjusted[name] for name in p_values}
 
 
-def verdict_of(differences: Clustered, *, margin: float) -> Verdict:
+def verdict_of(interval: Interval | None, *, margin: float) -> Verdict:
     """Say whether the first is worse than the second by more than a margin set beforehand.
 
-    Non-inferior if the two-sided 90 % interval of the difference (higher is better) lies above
-    minus the margin, inferior if it lies below; both are one-sided tests at 5 %.
+    Non-inferior if the interval of the difference (higher is better) lies above minus the margin,
+    inferior if it lies below; at `VERDICT_LEVEL` both are one-sided tests at 5 %. Which interval:
+    `evals.bounded` for shares, since no sample shows the losses that it missed.
 
     Returns:
-        "not supported" for fewer than `MIN_CLUSTERS` clusters.
+        "not supported" without an interval: fewer than `MIN_CLUSTERS` clusters.
 
     Source: Piaggio and others, CONSORT for non-inferiority trials (2012), JAMA 308:2594.
     """
-    interval = bootstrap_interval(differences, level=VERDICT_LEVEL)
     if interval is None:
         return "not supported"
-    if interval.low > -margin or (margin == 0 and interval.low >= 0):
+    if interval.low > -margin + TIE or (margin == 0 and interval.low >= 0):
         return "non-inferior"
-    return "inferior" if interval.high < -margin else "inconclusive"
+    return "inferior" if interval.high < -margin - TIE else "inconclusive"
 
 
 def _mean(values: "Floats", axis: int = -1) -> "Floats":

@@ -11,60 +11,17 @@ from typing import Final
 
 import pandas as pd
 
-from evals.power import minimum_detectable_effect, sessions_needed, spread_of
 from evals.results import ResultsError
-from evals.stats import (
-    MIN_CLUSTERS,
-    TIE,
-    VERDICT_LEVEL,
-    Clustered,
-    Verdict,
-    bootstrap_interval,
-    clustered,
-    holm,
-    mcnemar_p,
-    sign_flip_p,
-    verdict_of,
-)
-from reports.frames import Run
+from evals.stats import TIE, holm, mcnemar_p
+from reports.differences import Difference, difference_of, paired
+from reports.frames import Cluster, Run
 from reports.measures import MEASURES, Measure
+from reports.scope import scope
 from reports.unmatched import Side, Unmatched, name_of, new_failures, tried, unmatched
 from reports.wording import clean, listed
 
 N_MOVED: Final = 10
 """Transcripts that moved most and are listed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One measure over the transcripts that have it on both sides."""
-
-    measure: Measure
-    n: int
-    n_clusters: int
-    baseline: float
-    candidate: float
-    difference: float
-    """Mean of candidate minus baseline over transcripts."""
-    low: float | None
-    """Ends of the 95 % interval; None below `evals.stats.MIN_CLUSTERS` sessions."""
-    high: float | None
-    p: float
-    """Of "no difference", by flipping signs; two-sided, not adjusted."""
-    p_holm: float
-    """Adjusted for all measures of all settings of the comparison."""
-    wins: int
-    """Transcripts on which the candidate is better."""
-    ties: int
-    losses: int
-    verdict: Verdict | None
-    verdict_low: float | None
-    """Ends of the 90 % interval that decides, of candidate minus baseline like the other."""
-    verdict_high: float | None
-    detectable: float | None
-    """Smallest difference that this many sessions would show in four of five cases."""
-    needed: int | None
-    """Sessions that would show a difference as large as the margin, where these do not decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +67,9 @@ class Comparison:
     """Transcripts that the baseline scored and the candidate failed on."""
     new_violations: tuple[str, ...]
     """Transcripts on which the candidate broke a rule that the baseline kept."""
+    scope: str | None = None
+    """From how many projects the sessions come, where that is known."""
+    clusters_are: Cluster = "session"
 
     @property
     def is_regression(self) -> bool:
@@ -162,15 +122,22 @@ def compare_runs(
 
 def left_out(baseline: Run, candidate: Run) -> Iterator[str]:
     """Yield what one of two runs has and the other has not: settings, kinds of transcripts."""
-    for ours, theirs, side in (
-        (baseline, candidate, "baseline"),
-        (candidate, baseline, "candidate"),
-    ):
+    for ours, theirs, side in _both_ways(baseline, candidate):
         known = labels_of(theirs)
         if only := [label for label in labels_of(ours) if label not in known]:
             yield f"Settings only in the {side}, not compared: {listed(list(map(clean, only)))}."
+    yield from kinds_left_out(baseline, candidate)
+
+
+def kinds_left_out(baseline: Run, candidate: Run) -> Iterator[str]:
+    """Yield which kinds of transcripts one of two runs has and the other has not."""
+    for ours, theirs, side in _both_ways(baseline, candidate):
         if only := [name for name in ours.provenances if name not in theirs.provenances]:
             yield f"Transcripts only in the {side}, not compared: all {listed(only)} ones."
+
+
+def _both_ways(baseline: Run, candidate: Run) -> tuple[tuple[Run, Run, str], ...]:
+    return (baseline, candidate, "baseline"), (candidate, baseline, "candidate")
 
 
 def labels_of(run: Run) -> list[str]:
@@ -193,9 +160,8 @@ def _compare(
     theirs = candidate.run.each(provenance, candidate.label)
     keys = ours.index.intersection(theirs.index)
     ours, theirs = ours.loc[keys], theirs.loc[keys]
-    differences = tuple(
-        found for measure in measures if (found := _difference(measure, ours, theirs)) is not None
-    )
+    pairs = [(measure, paired(measure, ours, theirs)) for measure in measures]
+    differences = tuple(difference_of(*pair) for pair in pairs if len(pair[1]))
     worse = theirs["violations"] > ours["violations"]
     has_failed = [
         {key: not is_scored for key, is_scored in tried(side, provenance).items()}
@@ -208,10 +174,12 @@ def _compare(
         candidate.label,
         differences,
         (_outcome("broke a rule", *breaks), _outcome("failed", *has_failed)),
-        _moved(differences, ours, theirs),
-        tuple(unmatched(baseline, candidate, provenance)),
+        _moved(pairs),
+        tuple(unmatched(baseline, candidate, provenance, measures)),
         tuple(new_failures(baseline, candidate, provenance)),
         tuple(map(name_of, keys[worse])),
+        scope(baseline.run, provenance),
+        baseline.run.clusters_are,
     )
 
 
@@ -222,81 +190,20 @@ def _outcome(name: str, ours: Mapping[str, bool], theirs: Mapping[str, bool]) ->
     return Outcome(name, len(keys), first, second, mcnemar_p(first, second))
 
 
-def _difference(measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame) -> Difference | None:
-    both = _paired(measure, ours, theirs)
-    if both.empty:
-        return None
-    change = both["candidate"] - both["baseline"]
-    better = change if measure.better == "higher" else -change
-    clusters = both["cluster"].astype(str).tolist()
-    data = clustered(change.tolist(), clusters)
-    interval, deciding = bootstrap_interval(data), bootstrap_interval(data, level=VERDICT_LEVEL)
-    p = sign_flip_p(data)
-    verdict = _verdict(measure, clustered(better.tolist(), clusters))
-    return Difference(
-        measure,
-        len(both),
-        data.n_clusters,
-        float(both["baseline"].mean()),
-        float(both["candidate"].mean()),
-        float(change.mean()),
-        None if interval is None else interval.low,
-        None if interval is None else interval.high,
-        p,
-        p,
-        wins=int((better > TIE).sum()),
-        ties=int((better.abs() <= TIE).sum()),
-        losses=int((better < -TIE).sum()),
-        verdict=verdict,
-        verdict_low=None if deciding is None else deciding.low,
-        verdict_high=None if deciding is None else deciding.high,
-        detectable=minimum_detectable_effect(data) if data.n_clusters >= MIN_CLUSTERS else None,
-        needed=(
-            sessions_needed(spread_of(data), measure.margin)
-            if verdict == "inconclusive" and measure.margin
-            else None
-        ),
-    )
-
-
-def _verdict(measure: Measure, better: Clustered) -> Verdict | None:
-    return None if measure.margin is None else verdict_of(better, margin=measure.margin)
-
-
-def _paired(measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    """Return baseline, candidate and cluster of the transcripts that have both values."""
-    if measure.name not in ours or measure.name not in theirs:
-        return pd.DataFrame(columns=["baseline", "candidate", "cluster"])
-    both = pd.DataFrame(
-        {
-            "baseline": ours[measure.name],
-            "candidate": theirs[measure.name],
-            "cluster": ours["cluster"],
-        }
-    )
-    if measure.needs_engagement:
-        both = both[ours["engaged"] & theirs["engaged"]]
-    return both.dropna()
-
-
-def _moved(
-    differences: tuple[Difference, ...], ours: pd.DataFrame, theirs: pd.DataFrame
-) -> tuple[Moved, ...]:
-    for each in differences:
-        if each.ties == each.n:
-            continue
-        both = _paired(each.measure, ours, theirs)
+def _moved(pairs: Sequence[tuple[Measure, pd.DataFrame]]) -> tuple[Moved, ...]:
+    for measure, both in pairs:
         change = (both["candidate"] - both["baseline"]).abs()
         largest = change[change > TIE].sort_values(ascending=False, kind="stable").index[:N_MOVED]
-        return tuple(
-            Moved(
-                name_of(key),
-                each.measure,
-                float(both.loc[key, "baseline"]),
-                float(both.loc[key, "candidate"]),
+        if len(largest):
+            return tuple(
+                Moved(
+                    name_of(key),
+                    measure,
+                    float(both.loc[key, "baseline"]),
+                    float(both.loc[key, "candidate"]),
+                )
+                for key in largest
             )
-            for key in largest
-        )
     return ()
 
 

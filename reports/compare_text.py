@@ -9,11 +9,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from evals.stats import MIN_CLUSTERS
-from reports.compare import Comparison, Difference, Moved
+from evals.bounded import sessions_to_exceed
+from evals.stats import MIN_CLUSTERS, TIE
+from reports.compare import Comparison, Moved
+from reports.differences import Difference
 from reports.measures import Measure
 from reports.tables import escaped
-from reports.wording import MISSING, clean, count, listed, percent, plural, points
+from reports.wording import MISSING, clean, listed, percent, plural, points
 
 HEADS: Final = (
     "Measure",
@@ -29,14 +31,19 @@ HEADS: Final = (
 TABLE_CHARS: Final = 112
 """Width from which on no cell of the table is cut."""
 EXPLANATION: Final = (
-    "Difference: candidate minus baseline, mean over the transcripts that both scored; fractions "
-    "in percentage points. Interval: bootstrap over sessions, of fewer than "
-    "20 the wider of it and Student's t. p: sign flips, two-sided; where "
-    "there is a verdict it is adjusted (Holm) for all of those here, else it stands as it is. "
-    "Verdict: non-inferior if the whole 90 % interval, which stands beside it, is better than "
-    "minus the margin, inferior if the whole of it is worse; each by itself, not adjusted. Losses "
-    "that are rare and large hide in few sessions: where one in ten loses half, non-inferior is "
-    "wrong in about 3 of 10 comparisons of 10 sessions, and in 1 of 10 of 20."
+    "Difference: candidate minus baseline, mean over the transcripts that both scored; of saved "
+    "input and dollars what all of these save together, of what they take together; fractions in "
+    "percentage points. Interval: bootstrap over sessions, of fewer than 20 the wider of it and "
+    "Student's t. p: sign flips, two-sided; where there is a verdict it is adjusted (Holm) for all "
+    "of those here, else it stands as it is. Verdict: non-inferior if the whole 90 % interval, "
+    "which stands beside it, is better than minus the margin, inferior if the whole of it is "
+    "worse; each by itself, not adjusted. Of shares that is no bootstrap but a bound (Gaffke) that "
+    "holds for few sessions and rare losses: as if one more session had lost all, or gained what "
+    "the baseline lacked in its worst. So it takes "
+    f"{sessions_to_exceed(0.95)} sessions to show a margin of 5 points and "
+    f"{sessions_to_exceed(0.98)} to show one of 2, even if nothing is lost. Savings have no limit "
+    "below, so there it is the bootstrap, which knows no losses but those it saw. Violations have "
+    "no verdict: any new one fails the comparison."
 )
 FEW: Final = (
     f"Below {MIN_CLUSTERS} sessions there is no interval and no verdict: the numbers are exact for "
@@ -59,12 +66,17 @@ def terminal(
 
 
 def _table(comparison: Comparison) -> Table:
-    table = Table(*HEADS[:1], box=None, pad_edge=False, title_justify="left")
-    for head in HEADS[1:]:
+    first, *others = _heads(comparison)
+    table = Table(first, box=None, pad_edge=False, title_justify="left")
+    for head in others:
         table.add_column(head, justify="right")
     for each in comparison.differences:
         table.add_row(*cells(each))
     return table
+
+
+def _heads(comparison: Comparison) -> list[str]:
+    return [head.replace("session", comparison.clusters_are) for head in HEADS]
 
 
 def _lines(comparison: Comparison) -> Group:
@@ -88,7 +100,7 @@ def markdown(
     parts = [verdict, *(f"- {escaped(line)}" for line in failed)]
     for comparison in found:
         parts += ["", f"### {escaped(title(comparison))}", ""]
-        parts.append("| " + " | ".join(HEADS) + " |")
+        parts.append("| " + " | ".join(_heads(comparison)) + " |")
         parts.append("|---|" + "---:|" * (len(HEADS) - 1))
         for each in comparison.differences:
             parts.append("| " + " | ".join(map(escaped, cells(each))) + " |")
@@ -130,7 +142,7 @@ def cells(found: Difference) -> tuple[str, ...]:
         interval,
         f"{found.wins}/{found.ties}/{found.losses}",
         f"{found.n} ({found.n_clusters})",
-        f"{found.p_holm:.3f}" if found.low is not None else MISSING,
+        MISSING if found.low is None else _p(found.p_holm),
         MISSING if found.verdict is None else _verdict(found),
     )
 
@@ -147,8 +159,10 @@ def notes(comparison: Comparison) -> Iterator[str]:
         yield f"{measure.title} moved most on: {moved}."
     yield from _outcomes(comparison)
     yield from _power(comparison)
+    if comparison.scope is not None:
+        yield comparison.scope
     if any(each.n_clusters < MIN_CLUSTERS for each in comparison.differences):
-        yield FEW
+        yield FEW.replace("session", comparison.clusters_are)
     for reason, names in _unmatched(comparison).items():
         yield f"Not compared, {reason}: {_names(names)}."
 
@@ -164,18 +178,32 @@ def _outcomes(comparison: Comparison) -> Iterator[str]:
 
 
 def _power(comparison: Comparison) -> Iterator[str]:
-    detectable = [each for each in comparison.differences if each.detectable is not None]
-    if detectable:
-        texts = [f"{each.measure.title} {_size(each)}" for each in detectable if each.detectable]
-        if texts:
-            yield (
-                "Smallest difference that this corpus would show in four of five cases: "
-                f"{', '.join(texts)}."
-            )
-    undecided = [each for each in comparison.differences if each.needed is not None]
-    if undecided:
-        needs = ", ".join(f"{each.measure.title} {each.needed:,}" for each in undecided)
-        yield f"Inconclusive; sessions that would show a difference of the margin: {needs}."
+    texts = [
+        f"{each.measure.title} {_size(each.measure, each.detectable)}"
+        for each in comparison.differences
+        if each.detectable is not None and each.detectable > TIE
+    ]
+    if texts:
+        yield (
+            "Smallest difference that this corpus would show in four of five cases (one-sided, "
+            f"5 %): {', '.join(texts)}."
+        )
+    undecided = [each for each in comparison.differences if each.verdict == "inconclusive"]
+    needs = [_needed(each) for each in undecided if each.measure.margin]
+    if needs:
+        yield (
+            f"Inconclusive; {comparison.clusters_are}s that would show in four of five cases that "
+            f"a candidate which is as good is not inferior: {'; '.join(needs)}."
+        )
+
+
+def _needed(found: Difference) -> str:
+    n = "more than a million" if found.needed is None else f"{found.needed:,}"
+    text = f"{found.measure.title} {n}"
+    if found.least_margin is None:
+        return text
+    least = percent(found.least_margin)
+    return f"{text} (at best these {found.n_clusters:,} show a margin of {least} points)"
 
 
 def _unmatched(comparison: Comparison) -> dict[str, list[str]]:
@@ -191,19 +219,24 @@ def _verdict(found: Difference) -> str:
         return str(found.verdict)
     ends = (_change(found.measure, end) for end in (found.verdict_low, found.verdict_high))
     allowed = f", margin {percent(margin, 0)} points" if margin else ""
-    return f"{found.verdict} (90 %: {' to '.join(ends)}{allowed})"
+    by = " bootstrap" if found.verdict_by == "bootstrap" else ""
+    return f"{found.verdict} (90 %{by}: {' to '.join(ends)}{allowed})"
+
+
+def _p(value: float) -> str:
+    return "<0.001" if value < 0.0005 else f"{value:.3f}"
 
 
 def _moved(each: Moved) -> str:
     return f"{clean(each.transcript, 60)} {_change(each.measure, each.difference)}"
 
 
-def _size(found: Difference) -> str:
-    if found.detectable is None:
-        return MISSING
-    if found.measure.is_fraction:
-        return f"{percent(found.detectable)} points"
-    return count(found.detectable)
+def _size(measure: Measure, size: float) -> str:
+    """Write a size that is above 0, with as many digits as it takes to be."""
+    if not measure.is_fraction:
+        return _amount(size)
+    text = percent(size)
+    return f"{text if float(text) else f'{100 * size:.2g}'} points"
 
 
 def _names(names: Sequence[str]) -> str:

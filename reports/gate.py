@@ -1,7 +1,9 @@
 """Conditions under which a comparison fails a build: `reach<-0.02`, `reach.low<-5%`, `inferior`.
 
-A number is compared with candidate minus baseline; `.low` and `.high` are the ends of its 95 %
-interval. `inferior` is a verdict, of one measure (`reach=inferior`) or of any.
+A number is compared with candidate minus baseline as measured; `.low` and `.high` are the ends of
+the interval that decides the verdict, and of the 95 % interval where there is no verdict.
+`inferior` is a verdict, of one measure (`reach=inferior`) or of any. So `reach=inferior` fails once
+a loss is shown, and `reach.low<-5%` until it is shown that there is none of 5 points.
 """
 
 import operator
@@ -13,7 +15,8 @@ from typing import Final, get_args
 
 from evals.results import ResultsError
 from evals.stats import Verdict
-from reports.compare import Comparison, Difference
+from reports.compare import Comparison
+from reports.differences import Difference
 from reports.measures import MEASURES
 
 _OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -47,7 +50,8 @@ class Condition:
             return False
         if self.verdict is not None:
             return found.verdict == self.verdict
-        value = {None: found.difference, "low": found.low, "high": found.high}[self.end]
+        low, high = found.ends
+        value = {None: found.difference, "low": low, "high": high}[self.end]
         return value is not None and _OPERATORS[self.op](value, self.number)
 
 
@@ -85,7 +89,7 @@ def _can_tell(condition: Condition, found: Difference) -> bool:
         return False
     if condition.verdict is not None:
         return found.verdict not in (None, "not supported")
-    return condition.end is None or found.low is not None
+    return condition.end is None or found.ends[0] is not None
 
 
 def _condition(text: str) -> Condition:

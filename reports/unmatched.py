@@ -1,10 +1,19 @@
 """Transcripts that two settings cannot be compared on, and why."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+import pandas as pd
+
+from reports.differences import is_same_total, values_of
 from reports.frames import KEY_SEPARATOR, Run
+from reports.measures import Measure
+
+DIFFERENT_TOTALS: Final = {
+    "saving_fraction": "its input was counted differently in the two runs",
+    "saved_usd_fraction": "it was priced differently in the two runs",
+}
 
 
 class Side(NamedTuple):
@@ -20,7 +29,9 @@ class Unmatched:
     reason: str
 
 
-def unmatched(baseline: Side, candidate: Side, provenance: str) -> Iterator[Unmatched]:
+def unmatched(
+    baseline: Side, candidate: Side, provenance: str, measures: Sequence[Measure]
+) -> Iterator[Unmatched]:
     """Yield what is in one run only, or was compared in part, with the reason."""
     ours, theirs = (tried(side, provenance) for side in (baseline, candidate))
     changed = {name_of(key) for key in ours} & {name_of(key) for key in theirs}
@@ -34,19 +45,49 @@ def unmatched(baseline: Side, candidate: Side, provenance: str) -> Iterator[Unma
             else:
                 yield Unmatched(name_of(key), f"only in the {side}")
     for key in (key for key in ours if key in theirs):
-        if not ours[key]:
-            text = "failed in both" if not theirs[key] else "failed in the baseline"
-            yield Unmatched(name_of(key), text)
-    yield from _not_engaged(baseline, candidate, provenance)
+        failed = [
+            name for name, side in (("baseline", ours), ("candidate", theirs)) if not side[key]
+        ]
+        if failed:
+            where = "both" if len(failed) > 1 else f"the {failed[0]}"
+            yield Unmatched(name_of(key), f"failed in {where}")
+    yield from _without_value(baseline, candidate, provenance, measures)
 
 
-def _not_engaged(baseline: Side, candidate: Side, provenance: str) -> Iterator[Unmatched]:
-    ours = baseline.run.each(provenance, baseline.label)["engaged"]
-    theirs = candidate.run.each(provenance, candidate.label)["engaged"]
-    for key in ours.index.intersection(theirs.index):
-        idle = [name for name, side in (("baseline", ours), ("candidate", theirs)) if not side[key]]
-        if idle:
-            yield Unmatched(name_of(key), f"no fidelity: {' and '.join(idle)} not engaged")
+def _without_value(
+    baseline: Side, candidate: Side, provenance: str, measures: Sequence[Measure]
+) -> Iterator[Unmatched]:
+    """Yield transcripts that both scored and that a measure of the table leaves out."""
+    ours = baseline.run.each(provenance, baseline.label)
+    theirs = candidate.run.each(provenance, candidate.label)
+    keys = ours.index.intersection(theirs.index)
+    ours, theirs = ours.loc[keys], theirs.loc[keys]
+    engaged = ours["engaged"] & theirs["engaged"]
+    for key in keys[~engaged]:
+        idle = [
+            name
+            for name, side in (("baseline", ours), ("candidate", theirs))
+            if not side.loc[key, "engaged"]
+        ]
+        yield Unmatched(name_of(key), f"no fidelity: {' and '.join(idle)} not engaged")
+    for measure in measures:
+        values = [values_of(measure, side) for side in (ours, theirs)]
+        if not any(side.notna().any() for side in values):
+            continue  # it is no line of the table
+        candidates = keys[engaged] if measure.needs_engagement else keys
+        is_same = is_same_total(measure, ours, theirs)
+        for key in candidates:
+            has = [bool(pd.notna(side[key])) for side in values]
+            reason = _reason(measure, has, is_same=bool(is_same[key]))
+            if reason is not None:
+                yield Unmatched(name_of(key), reason)
+
+
+def _reason(measure: Measure, has: Sequence[bool], *, is_same: bool) -> str | None:
+    if all(has):
+        return None if is_same else f"no {measure.title}: {DIFFERENT_TOTALS[measure.name]}"
+    where = "" if not any(has) else f" in the {('baseline', 'candidate')[has.index(False)]}"
+    return f"no {measure.title}: {measure.lacks}{where}"
 
 
 def new_failures(baseline: Side, candidate: Side, provenance: str) -> Iterator[str]:

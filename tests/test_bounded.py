@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evals.bounded import MIN_P, lower_bound, mean_above_p, sessions_to_exceed
-from evals.stats import DRAWS, StatisticsError, clustered, sign_flip_p
+from evals.bounded import MIN_P, bounded_interval, lower_bound, mean_above_p, sessions_to_exceed
+from evals.stats import DRAWS, StatisticsError, clustered, sign_flip_p, verdict_of
 
 shares = st.lists(st.floats(0, 1).map(lambda value: round(value, 6)), min_size=1, max_size=15)
 
@@ -65,6 +65,53 @@ def test_a_session_below_the_floor_is_refused():
 
 def test_p_is_never_0():
     assert mean_above_p(each_alone([1.0] * 400), 0.1, floor=0.0) == MIN_P
+
+
+@pytest.mark.parametrize("n", [10, 24, 59, 200])
+def test_sessions_that_are_all_alike_have_exact_numbers(n):
+    # One more session at -1 pulls a mean of 0 to -w where its weight is w: (1 - w) ** n.
+    data = each_alone([0.0] * n)
+
+    low, high, level, method = bounded_interval(data, floor=-1.0, ceiling=0.25)
+
+    assert low == pytest.approx(0.05 ** (1 / n) - 1, abs=1e-6)
+    assert high == pytest.approx(0.25 * (1 - 0.05 ** (1 / n)), abs=1e-6)
+    assert (level, method) == (0.9, "bounded")
+    assert mean_above_p(data, -0.05, floor=-1.0) == pytest.approx(max(0.95**n, MIN_P), rel=1e-6)
+
+
+def test_few_sessions_have_no_interval():
+    assert bounded_interval(each_alone([0.0] * 9), floor=-1.0, ceiling=1.0) is None
+
+
+def test_a_session_above_the_ceiling_is_refused():
+    with pytest.raises(StatisticsError, match=r"below the floor of -0\.2"):
+        bounded_interval(each_alone([0.3] * 12), floor=-1.0, ceiling=0.2)
+
+
+@given(shares.filter(lambda values: len(values) >= 10))
+def test_the_mean_is_in_the_interval(values):
+    data = each_alone(values)
+
+    low, high = bounded_interval(data, floor=-1.0, ceiling=1.0)[:2]
+
+    assert low - 1e-6 <= data.mean <= high + 1e-6
+
+
+@given(
+    st.lists(st.floats(-0.3, 0.2).map(lambda x: round(x, 2)), min_size=10, max_size=30),
+    st.floats(0.01, 0.3),
+)
+def test_a_verdict_is_a_test_at_5_percent_each_way(values, margin):
+    data, negated = each_alone(values), each_alone([-value for value in values])
+    p_worse = mean_above_p(data, -margin, floor=-1.0)
+    p_better = mean_above_p(negated, margin, floor=-0.5)
+
+    verdict = verdict_of(bounded_interval(data, floor=-1.0, ceiling=0.5), margin=margin)
+
+    if min(abs(p_worse - 0.05), abs(p_better - 0.05)) > 0.001:
+        assert (verdict == "non-inferior") == (p_worse <= 0.05)
+        assert (verdict == "inferior") == (p_better <= 0.05)
 
 
 @given(shares)
@@ -134,6 +181,66 @@ def test_the_simulation_can_fail_sign_flips_do():
     )
 
     assert wrong / len(drawn) > 0.25, wrong
+
+
+def losses(kind, n, margin, generator):
+    """Draw differences of two reaches whose mean is exactly minus the margin."""
+    if kind == "one in ten loses half":  # more of them for a larger margin
+        return -0.5 * (generator.random(n) < 2 * margin)
+    if kind == "all or nothing":
+        return -1.0 * (generator.random(n) < margin)
+    if kind == "the best lose all":  # what one of ten keeps in full, against 0.5
+        return -1.0 * (generator.random(n) < 0.1) * (generator.random(n) < 10 * margin)
+    if kind == "small gains and rare losses":
+        gain = 0.02
+        return np.where(generator.random(n) < (margin + gain) / (0.6 + gain), -0.6, gain)
+    return np.clip(generator.normal(-margin, 0.1, n), -1, 1)
+
+
+LOSSES = (
+    "one in ten loses half",
+    "all or nothing",
+    "the best lose all",
+    "small gains and rare losses",
+    "normal",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", LOSSES)
+@pytest.mark.parametrize(("n", "margin"), [(10, 0.05), (20, 0.05), (50, 0.05), (80, 0.05)])
+def test_a_loss_as_large_as_the_margin_is_called_non_inferior_in_at_most_6_percent(kind, n, margin):
+    assert wrong_verdicts(kind, n, margin) <= 0.06
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [kind for kind in LOSSES if kind != "the best lose all"])
+@pytest.mark.parametrize(("n", "margin"), [(10, 0.3), (20, 0.15), (50, 0.07)])
+def test_so_with_margins_that_so_few_sessions_can_show(kind, n, margin):
+    """Here a sample without losses decides, so the share of errors is not 0 for want of power."""
+    assert wrong_verdicts(kind, n, margin) <= 0.06
+
+
+def wrong_verdicts(kind, n, margin):
+    """Return the share of wrong ones; p decides as the interval does, and is quicker."""
+    generator = np.random.default_rng([n, len(kind)])
+    drawn = (each_alone(losses(kind, n, margin, generator)) for _ in range(300))
+    return sum(mean_above_p(each, -margin, floor=-1.0) <= 0.05 for each in drawn) / 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [10, 20, 50])
+def test_rare_gains_that_no_session_shows_are_called_inferior_in_at_most_6_percent(n):
+    generator = np.random.default_rng(n)
+    usual = -0.1
+    share = (-0.05 - usual) / (0.4 - usual)  # of sessions gain 40 points: -5 in the mean
+    wrong = 0
+    for _ in range(300):
+        drawn = each_alone(np.where(generator.random(n) < share, 0.4, usual))
+        loss = each_alone(-drawn.sums)
+        wrong += mean_above_p(loss, 0.05, floor=-0.4) <= 0.05
+
+    assert wrong / 300 <= 0.06, wrong
 
 
 @pytest.mark.slow

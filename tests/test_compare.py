@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evals.cli import main
+from evals.power import bounded_sessions_needed
 from evals.results import ResultsError
 from reports import compare_text
 from reports.compare import compare, compare_runs, labels_of
@@ -177,29 +178,44 @@ def test_nothing_in_common_is_said(tmp_path):
         compare_runs(one, renamed)
 
 
-def many(shift, noise=0.01):
-    rows = [row(f"t{n}", "old", saving=0.5, reach=0.8) for n in range(24)]
+def many(shift, noise=0.01, n=24):
+    rows = [row(f"t{at}", "old", saving=0.5, reach=0.8) for at in range(n)]
     return rows + [
-        row(f"t{n}", "new", saving=0.5, reach=0.8 + shift + noise * math.sin(n)) for n in range(24)
+        row(f"t{at}", "new", saving=0.5, reach=0.8 + shift + noise * math.sin(at))
+        for at in range(n)
     ]
 
 
 @pytest.mark.parametrize(
-    ("shift", "verdict"),
-    [(0.0, "non-inferior"), (-0.02, "non-inferior"), (-0.1, "inferior"), (-0.05, "inconclusive")],
+    ("shift", "n", "verdict"),
+    [
+        (0.0, 24, "inconclusive"),
+        (0.0, 80, "non-inferior"),
+        (-0.02, 110, "non-inferior"),
+        (-0.1, 24, "inferior"),
+        (-0.05, 80, "inconclusive"),
+    ],
 )
-def test_verdicts_need_the_margin(tmp_path, shift, verdict):
-    (comparison,) = compare(*(Side(run_of(tmp_path / "r", many(shift)), x) for x in ("old", "new")))
+def test_verdicts_need_the_margin_and_sessions(tmp_path, shift, n, verdict):
+    run = run_of(tmp_path / "r", many(shift, n=n))
 
-    assert found_in(comparison, "reach").verdict == verdict
+    (comparison,) = compare(Side(run, "old"), Side(run, "new"))
+
+    found = found_in(comparison, "reach")
+    assert (found.verdict, found.verdict_by) == (verdict, "bounded")
+    saving = found_in(comparison, "saving_fraction")
+    assert (saving.verdict, saving.verdict_by) == ("non-inferior", "bootstrap")
 
 
 def test_a_margin_can_be_set(tmp_path):
-    run = run_of(tmp_path / "r", many(-0.02))
+    run = run_of(tmp_path / "r", many(0.0))
 
-    (comparison,) = compare(Side(run, "old"), Side(run, "new"), with_margins({"reach": 0.001}))
+    (narrow,) = compare(Side(run, "old"), Side(run, "new"), with_margins({"reach": 0.11}))
+    (wide,) = compare(Side(run, "old"), Side(run, "new"), with_margins({"reach": 0.13}))
 
-    assert found_in(comparison, "reach").verdict == "inferior"
+    # 24 sessions that lose nothing show 1 - 0.05 ** (1 / 24) = 0.117.
+    assert found_in(narrow, "reach").verdict == "inconclusive"
+    assert found_in(wide, "reach").verdict == "non-inferior"
     with pytest.raises(ResultsError, match="must be >= 0"):
         with_margins({"reach": -1})
     with pytest.raises(ResultsError, match="no measure 'rech'"):
@@ -231,6 +247,7 @@ def test_swapping_the_sides_swaps_everything(tmp_path_factory, changes):
         ("reach < -0.2", False),
         ("reach.high<0", True),
         ("reach.low<-50%", False),
+        ("reach.low<-15%", True),
         ("reach=inferior", True),
         ("inferior", True),
         ("saving_fraction<0", False),
@@ -331,9 +348,14 @@ def test_the_interval_that_decides_stands_beside_the_verdict(tmp_path):
     (comparison,) = compare(Side(run, "old"), Side(run, "new"))
     found = found_in(comparison, "reach")
 
-    assert found.low <= found.verdict_low < found.difference < found.verdict_high <= found.high
+    # As if one more session had lost all: the bootstrap of these never goes below -5 points.
+    assert found.low >= -0.05
+    assert found.verdict_low < -0.2
+    assert found.difference < found.verdict_high
     ends = f"{100 * found.verdict_low:+.1f} to {100 * found.verdict_high:+.1f}"
-    assert compare_text.cells(found)[-1] == f"{found.verdict} (90 %: {ends}, margin 5 points)"
+    assert compare_text.cells(found)[-1] == f"inconclusive (90 %: {ends}, margin 5 points)"
+    saving = compare_text.cells(found_in(comparison, "saving_fraction"))[-1]
+    assert saving == "non-inferior (90 % bootstrap: 0.0 to 0.0, margin 5 points)"
 
 
 def test_transcripts_that_broke_or_failed_are_paired_by_mcnemar(tmp_path):
@@ -426,10 +448,13 @@ def test_an_inconclusive_verdict_says_how_many_sessions_it_takes(tmp_path):
     (comparison,) = compare(Side(run, "old"), Side(run, "new"))
     found = found_in(comparison, "reach")
 
-    # Standard deviation 0.2089: ((1.6449 + 0.8416) * 0.2089 / 0.05) ** 2 = 107.9.
-    assert (found.verdict, found.needed) == ("inconclusive", 108)
+    # Standard deviation 0.2089: 108 sessions by a normal test, and more by the one that decides.
+    assert (found.verdict, found.needed) == ("inconclusive", 159)
+    assert bounded_sessions_needed(0.2 * math.sqrt(12 / 11), 0.05, floor=-1.0) == 159
+    assert found.least_margin == pytest.approx(1 - 0.05 ** (1 / 12))
     assert (
-        "Inconclusive; sessions that would show a difference of the margin: Reach 108."
+        "Inconclusive; sessions that would show in four of five cases that a candidate which is as "
+        "good is not inferior: Reach 159 (at best these 12 show a margin of 22.1 points)."
     ) in list(compare_text.notes(comparison))
 
 

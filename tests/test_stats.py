@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.power import minimum_detectable_effect, sessions_needed
+from evals.bounded import exceeded_by, mean_above_p, sessions_to_exceed
+from evals.power import bounded_sessions_needed, minimum_detectable_effect, sessions_needed
 from evals.stats import (
     DRAWS,
     MIN_CLUSTERS,
     MIN_CLUSTERS_BCA,
+    VERDICT_LEVEL,
+    Interval,
     StatisticsError,
     bootstrap_interval,
     clustered,
@@ -65,7 +68,7 @@ def test_numbers_that_cannot_give_a_statistic_are_refused(values, clusters, weig
 @given(st.lists(shares, min_size=1, max_size=MIN_CLUSTERS - 1))
 def test_few_sessions_have_no_interval_and_no_verdict(values):
     assert bootstrap_interval(each_alone(values)) is None
-    assert verdict_of(each_alone(values), margin=0.05) == "not supported"
+    assert verdict_of(None, margin=0.05) == "not supported"
 
 
 def test_many_transcripts_of_few_sessions_have_no_interval():
@@ -208,24 +211,30 @@ def test_holm_never_lowers_a_p_and_keeps_their_order(p_values):
 
 
 @pytest.mark.parametrize(
-    ("shift", "margin", "verdict"),
+    ("low", "high", "margin", "verdict"),
     [
-        (0.0, 0.05, "non-inferior"),
-        (-0.02, 0.05, "non-inferior"),
-        (-0.2, 0.05, "inferior"),
-        (-0.05, 0.05, "inconclusive"),
-        (0.0, 0.0, "inconclusive"),
-        (0.2, 0.0, "non-inferior"),
+        (-0.04, 0.1, 0.05, "non-inferior"),
+        (-0.05, 0.1, 0.05, "inconclusive"),
+        (0.1 - 0.15, -0.05, 0.05, "inconclusive"),  # -0.04999999999999999
+        (-0.2, -0.05, 0.05, "inconclusive"),
+        (-0.2, -0.06, 0.05, "inferior"),
+        (0.0, 0.0, 0.0, "non-inferior"),
+        (-0.01, 0.0, 0.0, "inconclusive"),
     ],
 )
-def test_verdicts(shift, margin, verdict):
-    noise = [0.03 * math.sin(n) for n in range(24)]
-
-    assert verdict_of(each_alone([shift + n for n in noise]), margin=margin) == verdict
+def test_verdicts(low, high, margin, verdict):
+    assert verdict_of(Interval(low, high, 0.9, "bounded"), margin=margin) == verdict
 
 
-def test_no_difference_at_all_is_not_inferior_even_without_margin():
-    assert verdict_of(each_alone([0.0] * 12), margin=0.0) == "non-inferior"
+def test_the_spread_of_a_ratio_is_that_of_its_linear_part():
+    # Ratio 4 / 8; left over 1 - 0.5 * 2 = 0, 3 - 0.5 * 6 = 0 and then 2 - 1 = 1, 2 - 3 = -1.
+    assert clustered([1.0, 3.0], "ab", [2.0, 6.0]).spread == 0.0
+    assert clustered([2.0, 2.0], "ab", [2.0, 6.0]).spread == pytest.approx(2 / 8 * math.sqrt(2))
+
+
+@given(st.lists(shares, min_size=2, max_size=8))
+def test_the_spread_of_a_mean_is_the_standard_deviation(values):
+    assert each_alone(values).spread == pytest.approx(np.std(values, ddof=1), abs=1e-12)
 
 
 def test_sessions_needed_against_a_published_example():
@@ -246,6 +255,31 @@ def test_the_minimum_detectable_effect_is_the_margin_that_needs_this_many_sessio
     assert effect == pytest.approx((1.644854 + 0.841621) * spread / 8, abs=1e-6)
     assert sessions_needed(spread, effect * 1.0001) == 64
     assert minimum_detectable_effect(each_alone([0.1])) is None
+
+
+@pytest.mark.parametrize(("margin", "n"), [(0.05, 59), (0.02, 149), (0.15, 19), (0.5, 5)])
+def test_sessions_that_lose_nothing_need_what_their_test_needs(margin, n):
+    def p(of):
+        return mean_above_p(each_alone([0.0] * of), -margin, floor=-1.0)
+
+    assert bounded_sessions_needed(0.0, margin, floor=-1.0) == n
+    assert sessions_to_exceed(1 - margin) == n
+    assert p(n) <= 0.05 < p(n - 1)
+    assert exceeded_by(n) >= 1 - margin > exceeded_by(n - 1)
+
+
+def test_a_spread_takes_more_sessions_and_a_near_floor_fewer():
+    spreads = (0.0, 0.05, 0.1, 0.3)
+    needed = [bounded_sessions_needed(spread, 0.05, floor=-1.0) for spread in spreads]
+
+    assert needed == sorted(needed)
+    normal = [sessions_needed(spread, 0.05) for spread in spreads]
+    assert all(n > n_normal for n, n_normal in zip(needed, normal, strict=True))
+    assert bounded_sessions_needed(0.1, 0.05, floor=-0.5) < needed[2]
+    assert bounded_sessions_needed(0.1, 0.05, floor=-0.05) == 1
+    assert bounded_sessions_needed(0.5, 0.0005, floor=-1.0) is None
+    with pytest.raises(StatisticsError, match="margin must be > 0"):
+        bounded_sessions_needed(0.1, 0.0, floor=-1.0)
 
 
 @pytest.mark.slow
@@ -293,14 +327,43 @@ def test_the_paired_test_finds_a_difference_that_is_not_there_in_at_most_6_perce
 
 
 @pytest.mark.slow
-def test_non_inferiority_is_claimed_in_at_most_8_percent_at_the_margin_itself():
+def test_a_bootstrap_claims_non_inferiority_in_at_most_8_percent_of_normal_samples():
     generator = np.random.default_rng(3)
     claims = sum(
-        verdict_of(each_alone(generator.normal(-0.05, 0.1, 30)), margin=0.05) == "non-inferior"
+        claimed(each_alone(generator.normal(-0.05, 0.1, 30))) == "non-inferior"
         for _ in range(SIMULATIONS)
     )
 
     assert claims / SIMULATIONS <= 0.08, claims
+
+
+def claimed(data):
+    return verdict_of(bootstrap_interval(data, level=VERDICT_LEVEL), margin=0.05)
+
+
+@pytest.mark.slow
+def test_a_bootstrap_does_not_know_rare_losses_so_it_decides_no_share():
+    generator = np.random.default_rng(5)
+    claims = sum(
+        claimed(each_alone(-0.5 * (generator.random(12) < 0.1))) == "non-inferior"
+        for _ in range(100)
+    )
+
+    assert claims / 100 >= 0.2, claims
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spread", [0.02, 0.1, 0.2])
+def test_the_sessions_needed_decide_four_times_of_five(spread):
+    generator = np.random.default_rng(6)
+    n = bounded_sessions_needed(spread, 0.05, floor=-1.0)
+
+    shown = sum(
+        mean_above_p(each_alone(generator.normal(0.0, spread, n)), -0.05, floor=-1.0) <= 0.05
+        for _ in range(SIMULATIONS)
+    )
+
+    assert 0.73 <= shown / SIMULATIONS <= 0.9, (n, shown)
 
 
 @pytest.mark.slow

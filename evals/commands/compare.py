@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from compaction.errors import StrategyError
 from evals.commands.exit_codes import EXIT_FAILED
-from evals.commands.flags import pairs_of
+from evals.commands.flags import Cluster, pairs_of
 from evals.commands.notes import say_incomplete
 from evals.commands.progress import steps
 from evals.printed_json import printed_json
@@ -42,6 +42,7 @@ def compare(
         Path | None, typer.Option("--md", help="Write Markdown for a pull request to this file.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,
+    cluster: Cluster = "session",
 ) -> None:
     """Compare two settings or two runs, transcript by transcript.
 
@@ -57,7 +58,7 @@ def compare(
     from reports.gate import conditions, met, unmeasured
 
     wanted = conditions(fail_on or ())
-    found, left_out = _compared(baseline, candidate, _margins(margin or []))
+    found, left_out = _compared(baseline, candidate, _margins(margin or []), cluster)
     failed = [*met(wanted, found)]
     failed += [
         f"cannot be judged on these transcripts: {text}" for text in unmeasured(wanted, found)
@@ -90,10 +91,13 @@ def _margins(given: list[str]) -> dict[str, float]:
 
 
 def _compared(
-    baseline: str, candidate: str, margins: Mapping[str, float]
+    baseline: str,
+    candidate: str,
+    margins: Mapping[str, float],
+    cluster: Literal["session", "project"],
 ) -> "tuple[tuple[Comparison, ...], tuple[str, ...]]":
     """Return the comparisons, and lines about what is in one of the runs only."""
-    from reports.compare import compare, compare_runs, left_out
+    from reports.compare import compare, compare_runs, kinds_left_out, left_out
     from reports.frames import load
     from reports.measures import with_margins
     from reports.unmatched import Side
@@ -102,16 +106,16 @@ def _compared(
     measures = with_margins(margins)
     with steps("comparing", 3) as note:
         note(f"reading {path_a}")
-        run_a = load(path_a)
+        run_a = load(path_a, cluster=cluster)
         note(f"reading {path_b}")
-        run_b = run_a if path_b == path_a else load(path_b)
+        run_b = run_a if path_b == path_a else load(path_b, cluster=cluster)
         for path, run in {path_a: run_a, path_b: run_b}.items():
             say_incomplete(path, run.incomplete)
         note("statistics")
         if label_a is None and label_b is None:
             return compare_runs(run_a, run_b, measures), tuple(left_out(run_a, run_b))
         sides = (Side(run_a, label_a or str(label_b)), Side(run_b, label_b or str(label_a)))
-        return compare(*sides, measures), ()
+        return compare(*sides, measures), tuple(kinds_left_out(run_a, run_b))
 
 
 def _side(text: str) -> tuple[Path, str | None]:

@@ -1,0 +1,200 @@
+"""What two settings are compared in: the definitions of a run's table, and every one left out."""
+
+import json
+
+import pytest
+
+from evals.metrics import METRICS
+from reports import compare_text
+from reports.compare import compare, compare_runs, kinds_left_out
+from reports.frames import load
+from reports.measures import MEASURES
+from reports.unmatched import Side
+from tests.reports_cases import failed, row, write_run
+
+
+def compared(path, rows):
+    run = load(write_run(path, rows))
+    (comparison,) = compare(Side(run, "old"), Side(run, "new"))
+    return run, comparison
+
+
+def found_in(comparison, name):
+    return next(each for each in comparison.differences if each.measure.name == name)
+
+
+def priced(name, label, before, after, **columns):
+    return row(name, label, saving=0.5, cost_before_usd=before, cost_after_usd=after, **columns)
+
+
+def test_dollars_and_tokens_are_those_of_all_transcripts_together_as_in_the_table(tmp_path):
+    big = {"input_tokens_before": 3_000.0}
+    rows = [
+        row("a", "old", saving=0.5, cost_before_usd=1.0, cost_after_usd=0.5),
+        row("b", "old", saving=0.1, cost_before_usd=9.0, cost_after_usd=9.0, **big),
+        row("a", "new", saving=0.2, cost_before_usd=1.0, cost_after_usd=1.0),
+        row("b", "new", saving=0.3, cost_before_usd=9.0, cost_after_usd=6.0, **big),
+    ]
+
+    run, comparison = compared(tmp_path / "run", rows)
+
+    # Saved 500 + 300 and then 200 + 900 of 4,000 tokens; 0.50 + 0 and then 0 + 3 of 10 dollars.
+    tokens = found_in(comparison, "saving_fraction")
+    assert (tokens.baseline, tokens.candidate) == pytest.approx((0.2, 0.275))
+    assert tokens.difference == pytest.approx(0.075)
+    dollars = found_in(comparison, "saved_usd_fraction")
+    assert (dollars.baseline, dollars.candidate) == pytest.approx((0.05, 0.3))
+    assert dollars.difference == pytest.approx(0.25)
+    assert (dollars.wins, dollars.losses) == (1, 1)
+    table = run.settings().set_index("label")
+    for label, found in (("old", "baseline"), ("new", "candidate")):
+        assert getattr(tokens, found) == pytest.approx(table.loc[label, "saving_ratio"])
+        assert getattr(dollars, found) == pytest.approx(table.loc[label, "shown_usd_saving"])
+
+
+def test_the_interval_of_dollars_is_of_the_ratio_and_not_of_the_mean(tmp_path):
+    sizes = [1.0] * 19 + [100.0]
+    rows = [priced(f"t{at}", "old", size, size) for at, size in enumerate(sizes)]
+    rows += [
+        priced(f"t{at}", "new", size, size * (0.5 if size == 1 else 0.9))
+        for at, size in enumerate(sizes)
+    ]
+
+    _, comparison = compared(tmp_path / "run", rows)
+
+    dollars = found_in(comparison, "saved_usd_fraction")
+    assert dollars.difference == pytest.approx((19 * 0.5 + 10) / 119)
+    assert 0.1 - 1e-9 <= dollars.low < dollars.difference < dollars.high <= 0.5 + 1e-9
+
+
+def test_what_was_priced_in_two_ways_is_not_compared(tmp_path):
+    old = [priced("a", "x", 1.0, 0.5), priced("b", "x", 1.0, 0.5)]
+    new = [priced("a", "x", 2.0, 0.5), priced("b", "x", 1.0, 0.25)]
+    runs = [load(write_run(tmp_path / name, rows)) for name, rows in (("1", old), ("2", new))]
+
+    (comparison,) = compare_runs(*runs)
+
+    assert found_in(comparison, "saved_usd_fraction").n == 1
+    assert found_in(comparison, "saving_fraction").n == 2
+    assert [(each.transcript, each.reason) for each in comparison.unmatched] == [
+        ("a", "no Saved dollars: it was priced differently in the two runs")
+    ]
+
+
+def test_what_costs_nothing_has_no_share_saved(tmp_path):
+    rows = [
+        priced(name, label, cost, 0.0)
+        for name, cost in (("a", 0.0), ("b", 1.0))
+        for label in ("old", "new")
+    ]
+
+    _, comparison = compared(tmp_path / "run", rows)
+
+    assert found_in(comparison, "saved_usd_fraction").n == 1
+    assert ("a", "no Saved dollars: no price") in [
+        (each.transcript, each.reason) for each in comparison.unmatched
+    ]
+
+
+def test_a_measure_of_the_same_name_as_a_metric_is_pooled_as_that_is():
+    titles = {metric.title: metric for metric in METRICS}
+    for measure in MEASURES:
+        metric = titles.get(measure.title)
+        if metric is None:  # a mean of what the table adds up
+            assert measure.title.startswith("Mean ")
+            continue
+        is_pooled = "together" in metric.definition and "the mean over" not in metric.definition
+        assert is_pooled == (measure.saved_of is not None), measure.title
+
+
+def test_every_transcript_that_a_line_leaves_out_is_named_with_the_reason(tmp_path):
+    both = {"saving": 0.5, "reach": 0.9}
+    rows = [row("whole", label, facts_kept_fraction=0.5, **both) for label in ("old", "new")]
+    rows += [row("needless", label, saving=0.5) for label in ("old", "new")]
+    rows += [row("half", "old", saving=0.5, reach=0.9), row("half", "new", saving=0.5)]
+    rows += [row("idle", "old", **both), row("idle", "new", saving=0.0, reach=1.0)]
+    rows += [row("broke", "old", **both), failed("broke", "new", "no")]
+    rows += [failed("worse", "old", "no"), row("worse", "new", **both)]
+    rows += [row("alone", "old", **both)]
+
+    _, comparison = compared(tmp_path / "run", rows)
+
+    facts = "no Facts kept: no annotated fact left the view"
+    assert [(each.transcript, each.reason) for each in comparison.unmatched] == [
+        ("alone", "only in the baseline"),
+        ("broke", "failed in the candidate"),
+        ("worse", "failed in the baseline"),
+        ("idle", "no fidelity: candidate not engaged"),
+        ("half", "no Reach: no needs over long gaps in the candidate"),
+        ("needless", "no Reach: no needs over long gaps"),
+        ("half", facts),
+        ("needless", facts),
+    ]
+    n_of = {each.measure.name: each.n for each in comparison.differences}
+    assert (n_of["reach"], n_of["facts_kept_fraction"], n_of["saving_fraction"]) == (1, 1, 4)
+    assert (
+        "Not compared, no Reach: no needs over long gaps: needless (1 transcript)."
+        in compare_text.notes(comparison)
+    )
+
+
+def test_long_lists_end_with_a_count_and_json_has_all(tmp_path):
+    rows = [row("whole", label, saving=0.5, reach=0.9) for label in ("old", "new")]
+    rows += [row(f"t{at:02}", label, saving=0.5) for at in range(20) for label in ("old", "new")]
+
+    _, comparison = compared(tmp_path / "run", rows)
+
+    (line,) = (line for line in compare_text.notes(comparison) if "no Reach" in line)
+    assert line.endswith("t11 and 8 more (20 transcripts).")
+    content = json.loads(json.dumps(compare_text.as_json([comparison])))
+    assert len(content["comparisons"][0]["unmatched"]) == 20
+
+
+def test_kinds_of_transcripts_that_one_of_two_settings_lacks_are_named(tmp_path):
+    old = load(write_run(tmp_path / "1", [row("a", "x", saving=0.5)]))
+    new = load(
+        write_run(
+            tmp_path / "2",
+            [row("a", "y", saving=0.5), row("m", "y", saving=0.5, provenance="authored")],
+        )
+    )
+
+    assert list(kinds_left_out(old, new)) == [
+        "Transcripts only in the candidate, not compared: all authored ones."
+    ]
+
+
+def test_a_small_difference_that_can_be_detected_is_not_written_as_0(tmp_path):
+    rows = [row(f"t{at}", "old", saving=0.5, reach=0.9, model_calls=0) for at in range(12)]
+    rows += [
+        row(f"t{at}", "new", saving=0.5, reach=0.9 + 1e-5 * (at % 2), model_calls=at % 2)
+        for at in range(12)
+    ]
+
+    _, comparison = compared(tmp_path / "run", rows)
+
+    # (1.6449 + 0.8416) * 0.5222 / sqrt(12) = 0.3749 calls; of reach a hundred-thousandth of that.
+    (line,) = (line for line in compare_text.notes(comparison) if line.startswith("Smallest"))
+    assert line.endswith(": Reach 0.00037 points, Mean model calls 0.3749.")
+
+
+def test_violations_have_no_verdict_and_any_new_one_fails(tmp_path):
+    rows = [row(f"t{at}", "old", saving=0.5) for at in range(20)]
+    rows += [row(f"t{at}", "new", saving=0.5, violations=int(at == 3)) for at in range(20)]
+
+    _, comparison = compared(tmp_path / "run", rows)
+
+    assert found_in(comparison, "violations").verdict is None
+    assert comparison.is_regression
+
+
+def test_a_comparison_of_equal_rows_claims_nothing_of_shares_below_59_sessions(tmp_path):
+    for n, verdict in ((58, "inconclusive"), (59, "non-inferior")):
+        rows = [row(f"t{at}", x, saving=0.5, reach=0.9) for at in range(n) for x in ("old", "new")]
+
+        _, comparison = compared(tmp_path / str(n), rows)
+
+        found = found_in(comparison, "reach")
+        assert (found.verdict, found.low, found.high) == (verdict, 0.0, 0.0)
+        assert found.needed == (59 if verdict == "inconclusive" else None)
+        assert found.verdict_low == pytest.approx(0.05 ** (1 / n) - 1, abs=1e-6)
