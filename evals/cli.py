@@ -194,7 +194,18 @@ def _usage_text(error: Exception) -> str:
     describe = getattr(error, "format_message", None)
     text = str(describe()) if callable(describe) else str(error)
     context = getattr(error, "ctx", None)
-    return f"{text.rstrip('.')}; see {context.command_path} --help" if context else text
+    if context is None:
+        return text
+    place = _place_in_file(context, getattr(error, "param", None))
+    return f"{place}{text.rstrip('.')}; see {context.command_path} --help"
+
+
+def _place_in_file(context: Any, parameter: Any) -> str:
+    """Name file and key of a value that nobody typed."""
+    source = None if parameter is None else context.get_parameter_source(parameter.name)
+    if source is None or source.name != "DEFAULT_MAP":
+        return ""
+    return f"{context.obj.path}: [{context.command.name}] {_flag_name(parameter)}: "
 
 
 def _say(text: str) -> None:

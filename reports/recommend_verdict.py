@@ -102,5 +102,5 @@ def _none(each: Recommendation, wanted: str) -> str:
         )
     return (
         f"No setting has a 95 % lower bound of reach of {wanted}{_half(each)}. The closest over "
-        f"all sessions is {_named(nearest)} with {percent(nearest.lower)} %."
+        f"all sessions is {_named(nearest)}: its bound is {percent(nearest.lower)} %."
     )

@@ -143,3 +143,15 @@ def test_a_wrong_value_is_one_line_and_exit_2(folder, monkeypatch, capsys):
     error = capsys.readouterr().err
     assert "--jobs" in error
     assert "Traceback" not in error
+
+
+def test_a_wrong_value_of_the_file_is_named_with_file_and_key(folder, monkeypatch, capsys):
+    (folder / "o.toml").write_text("[sweep]\ncell_timeout = 0\n")
+
+    assert ended(monkeypatch, "--config", "o.toml", "sweep", "xun") == 2
+    from_file = capsys.readouterr().err
+    assert ended(monkeypatch, "--config", "o.toml", "sweep", "xun", "--cell-timeout", "-1") == 2
+    typed = capsys.readouterr().err
+
+    assert from_file.startswith("error: o.toml: [sweep] cell-timeout: Invalid value for '--cell-t")
+    assert typed.startswith("error: Invalid value for '--cell-timeout'")
