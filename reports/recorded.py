@@ -37,7 +37,8 @@ def recorded_compactions(run: Run) -> RecordedTable:
     rows = [row for cell in cells.to_dict("records") for row in _rows(run, cell)]
     note = (
         f"{plural(len(cells), 'transcript')} had been compacted when recorded, "
-        f"{plural(len(rows), 'time')} in all; they are replayed stretch by stretch."
+        f"{plural(len(rows), 'time')} in all; they are replayed stretch by "
+        "stretch. Requests are counted from 0, as `explain` does."
     )
     gone = cells["unresolvable_needs"].sum()
     if gone:
@@ -60,7 +61,7 @@ def _rows(run: Run, cell: Mapping[Any, Any]) -> Iterator[tuple[str, ...]]:
         yield (
             clean(cell["transcript"]),
             str(number),
-            count(first + 1),
+            count(first),
             count(before),
             count(after),
             percent(after / before) if before else MISSING,

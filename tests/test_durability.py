@@ -204,14 +204,15 @@ def test_a_strategy_that_never_returns_costs_its_deadline_and_no_other_cell(tmp_
 
 
 MANY = """
-import resource, sys
+import sys
 from pathlib import Path
 from evals.settings import expand
+from tests.peak_memory import peak_kib
 from tests.run_cases import sweep_streaming
 
 data, out, n = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 count = sweep_streaming(data, out, *expand("random_drop", {}, {"seed": [str(i) for i in range(n)]}))
-print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(count, peak_kib())
 """
 
 

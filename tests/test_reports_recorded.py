@@ -21,8 +21,8 @@ def test_each_compaction_is_a_row_with_what_went(tmp_path):
     found = recorded_compactions(run_of(tmp_path / "run"))
 
     assert found.rows == (
-        ("a|b", "1", "3", "1,000", "200", "20.0", "2"),
-        ("a|b", "2", "5", "300", "150", "50.0", "1"),
+        ("a|b", "1", "2", "1,000", "200", "20.0", "2"),
+        ("a|b", "2", "4", "300", "150", "50.0", "1"),
     )
     assert found.note.startswith("1 transcript had been compacted when recorded, 2 times in all")
     assert "4 references used afterwards came from before such a compaction" in found.note
@@ -31,8 +31,8 @@ def test_each_compaction_is_a_row_with_what_went(tmp_path):
 def test_page_and_markdown_show_it(tmp_path):
     run = run_of(tmp_path / "run")
 
-    assert "| `a\\|b` | 2 | 5 | 300 | 150 | 50.0 | 1 |" in tables.markdown(run)
-    assert "<bdi>a|b</bdi></th><td>2</td><td>5</td><td>300</td>" in page.html(run)
+    assert "| `a\\|b` | 2 | 4 | 300 | 150 | 50.0 | 1 |" in tables.markdown(run)
+    assert "<bdi>a|b</bdi></th><td>2</td><td>4</td><td>300</td>" in page.html(run)
 
 
 def test_without_any_it_is_said_on_the_page_only(tmp_path):

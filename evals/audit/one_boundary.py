@@ -102,7 +102,7 @@ class OneBoundary:
             number=boundary.number,
             kind=boundary.opened_by.kind,
             trigger=boundary.opened_by.trigger,
-            before_request=first.index + 1,
+            before_request=first.index,
             requests_after=len(boundary.prepared.requests),
             history_tokens=place.history.total(boundary.prepared.counter),
             view_tokens=place.budget_tokens,

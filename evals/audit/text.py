@@ -249,7 +249,7 @@ def _boundary_title(each: BoundaryAudit) -> str:
     kind = "Compaction" if each.kind == "full" else "Clearing of results"
     trigger = f" ({each.trigger})" if each.trigger else ""
     return (
-        f"{kind} {each.number}{trigger} before request {each.before_request:,}: "
+        f"{kind} {each.number}{trigger} before request {each.before_request:,} (from 0): "
         f"{each.history_tokens:,} tokens became {each.view_tokens:,}; "
         f"{counted(each.requests_after, 'request')} after it"
     )
@@ -275,8 +275,9 @@ def _beside(
 def _what_fires(sessions: Sequence[SessionAudit]) -> str:
     return (
         f"{counted(len(sessions), 'conversation')} in which nothing was compacted. Below: before "
-        "which request, at how many input tokens, a strategy would first have done something, and "
-        "what: as it is, and with half of the session's largest input as its threshold (half). "
+        "which request (counted from 0), at how many input tokens, a strategy would first have "
+        "done something, and what: as it is, and with half of the session's largest input as its "
+        "threshold (half). "
         "my_pi_agent and three_layer clear, snip and offload before their threshold, and decide by "
         "characters; my_pi_agent summarizes from 80 % of it."
     )

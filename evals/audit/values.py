@@ -142,7 +142,7 @@ class BoundaryAudit:
     kind: Literal["full", "micro"]
     trigger: str | None
     before_request: int
-    """The first request after it, counted from 1 in the transcript."""
+    """The first request after it, counted from 0 in the transcript, as everywhere."""
     requests_after: int
     """Until the next boundary or the end."""
     history_tokens: int

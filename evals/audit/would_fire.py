@@ -23,7 +23,7 @@ class FirstFire:
 
     label: str
     request: int | None
-    """Counts from 1; None: it would never have compacted."""
+    """Counts from 0; None: it would never have compacted."""
     tokens: int | None
     """Input of that request without the compaction, as the provider would have counted it."""
     tier: str | None
@@ -74,7 +74,7 @@ def _in_segment(
         view = drive(compactor.steps(history, asked), model)
         applied = next((event for event in view.events if event.outcome == "applied"), None)
         if applied is not None:
-            return FirstFire(setting.label, request.index + 1, round(request.tokens), applied.tier)
+            return FirstFire(setting.label, request.index, round(request.tokens), applied.tier)
         counted = running.total(view.entries) + prepared.fixed_tokens
         tokens = segment.calibration.size(counted)
         compactor.record_usage(usage_told(segment, tokens, request))

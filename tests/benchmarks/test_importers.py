@@ -13,22 +13,24 @@ from typing import Any
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[2]
 MEGABYTE = 1_000_000
 MIN_MEGABYTES_PER_SECOND = 50.0
 MAX_RESIDENT_MEGABYTES = 300.0
 SCAN = """
-import json, resource, sys, time
+import json, sys, time
 from pathlib import Path
 from evals.checkup import check_file
 from evals.doctor import to_json
 from evals.importers import importers
+from tests.peak_memory import peak_kib
 
 importers()
 started = time.process_time()
 check = check_file(Path(sys.argv[1]), calibrate=False)
 seconds = time.process_time() - started
-kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({**to_json(check), "seconds": seconds, "resident_megabytes": kilobytes / 1000}))
+report = {**to_json(check), "seconds": seconds, "resident_megabytes": peak_kib() / 1000}
+print(json.dumps(report))
 """
 WORDS = [
     "the",
@@ -103,7 +105,11 @@ def write_log(path: Path, n_megabytes: int, turns_per_session: int) -> tuple[int
 
 def scan(path: Path) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-c", SCAN, str(path)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", SCAN, str(path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     report: dict[str, Any] = json.loads(done.stdout)
     megabytes = path.stat().st_size / MEGABYTE
