@@ -20,7 +20,7 @@ from evals.scorers import Material
 from evals.scoring import score
 from evals.settings import Setting, bind
 from evals.synthetic import generate
-from evals.transcripts import Segment, Transcript
+from evals.transcripts import RecordedRequest, Segment, Transcript
 from tests.cost_cases import prices
 from tests.needs_cases import prepared, result, says, steps, user
 
@@ -418,6 +418,31 @@ def test_the_sidecar_tells_each_request_and_adds_up_to_the_row():
     )
     assert once_usd == pytest.approx(rewritten * 11.5 / PER)
     assert cost["prices"]["model"] == "test-model"
+
+
+def test_a_row_and_its_sidecar_tell_of_the_recorded_bill():
+    # The second request lost 5,000 tokens; the answer to the third counts more than the 2 logged.
+    answer = "the nightly export writes every booking before midnight and says so in the log"
+    messages = (user("a"), says("b"), user("c"), says("d"), user("e"), says(answer), says("f"))
+    usages = (Usage(5_000, 10, 0, 5_000), Usage(5_100, 10, 0, 5_100), Usage(5_200, 2, 5_100, 100))
+    requests = [RecordedRequest(2 * at + 1, 1.0, "m", each) for at, each in enumerate(usages)]
+    segment = Segment(messages, (*requests, RecordedRequest(6, 2.0, "m")))
+    conversation = prepare(Transcript("t", (segment,)))
+    pricing = price_transcript(conversation, Priced(CACHED, "recorded", "m"))
+    material = Material(conversation, find_needs(conversation), find_facts(conversation), pricing)
+
+    found = score(material, Rule(unchanged), ExtractiveModel())
+
+    columns, bill = found.columns, json.loads(json.dumps(found.sidecar["cost"]["bill"]))
+    check = pricing.check
+    assert (columns["bill_requests"], bill["requests"]) == (3, 3)
+    assert columns["bill_error_fraction"] == check.error_fraction
+    assert columns["bill_rule_error_fraction"] == check.rule_error_fraction < check.error_fraction
+    assert columns["bill_lost_fraction"] == check.lost_usd / columns["recorded_usd"] > 0.3
+    assert columns["bill_covered_fraction"] == check.covered_fraction < 1
+    assert bill["lost_at"] == [1]
+    # That answer, and that of the last request, which has no usage.
+    assert columns["counted_outputs"] == 2
 
 
 @pytest.fixture(scope="module")

@@ -97,7 +97,7 @@ def test_the_bill_is_compared_at_the_same_prices():
     assert check.error_fraction == pytest.approx(bill.usd / 0.0675 - 1)
     assert check.rule_error_fraction == check.error_fraction
     assert (check.requests, check.covered_fraction, check.inherited_tokens) == (2, 1.0, 0)
-    assert (check.lost_requests, check.lost_usd, check.outlived_usd) == (0, 0, 0)
+    assert (check.lost_at, check.lost_usd, check.outlived_usd) == ((), 0, 0)
 
 
 def test_the_first_request_of_a_bill_may_read_what_an_earlier_conversation_had_cached():
@@ -133,7 +133,7 @@ def test_what_was_lost_within_its_lifetime_is_told_apart_from_the_rest_of_the_er
 
     # The third request could have read the second, of sizes[1] tokens: 11.5 USD a million less.
     simulated = [request.tokens for request in prepare(log).requests]
-    assert check.lost_requests == 1
+    assert check.lost_at == (2,)
     assert check.lost_usd == pytest.approx(simulated[1] * 11.5e-6)
     assert check.lost_fraction == check.lost_usd / check.recorded_usd
     lost_and_rest = check.error_fraction - check.lost_fraction
@@ -145,11 +145,11 @@ def test_what_expired_was_not_lost_and_what_outlived_its_time_is_no_loss_either(
     log = exact(usage(4_000), usage(5_000, 0), gap_seconds=301)
     kept = exact(usage(4_000), usage(5_000, 4_000), gap_seconds=301)
 
-    assert (checked(log).lost_requests, checked(log).outlived_usd) == (0, 0)
+    assert (checked(log).lost_at, checked(log).outlived_usd) == ((), 0)
     assert checked(log).by_rule_usd == checked(log).simulated_usd
     # By the rule all is written again; the log read the first request's tokens.
     first = prepare(kept).requests[0].tokens
-    assert checked(kept).lost_requests == 0
+    assert checked(kept).lost_at == ()
     assert checked(kept).outlived_usd == pytest.approx(first * 11.5e-6)
 
 

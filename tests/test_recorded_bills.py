@@ -69,7 +69,7 @@ class Checked:
             f"{check.requests:4} of {self.n_requests:4} requests ({check.covered_fraction:6.1%}) "
             f"{check.recorded_usd:7.3f} recorded {check.by_rule_usd:7.3f} by rule "
             f"{check.simulated_usd:7.3f} with losses; error {check.rule_error_fraction:+6.1%} by "
-            f"rule, {check.lost_fraction:5.1%} lost in {check.lost_requests:2} requests, "
+            f"rule, {check.lost_fraction:5.1%} lost in {len(check.lost_at):2} requests, "
             f"{check.error_fraction:+5.1%} left; {self.n_restarts} restarts, "
             f"{check.inherited_tokens} inherited"
         )
@@ -172,7 +172,7 @@ def test_what_the_rule_does_not_foresee_was_lost_within_its_lifetime(bills):
         left = check.rule_error_fraction + check.lost_fraction - check.error_fraction
         assert left == pytest.approx(check.outlived_usd / check.recorded_usd, abs=1e-9)
         assert abs(check.rule_error_fraction + check.lost_fraction) < 0.03
-        assert check.lost_requests == len(bill.losses)
+        assert check.lost_at == tuple(loss.request for loss in bill.losses)
         ttl = bill.priced.vector.caching.ttl_seconds
         assert all(loss.seconds <= ttl for loss in bill.losses)
 

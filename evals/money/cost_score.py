@@ -1,6 +1,7 @@
 """What a strategy costs and saves in dollars, with the provider's cache taken into account."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
 from compaction.messages import Json
@@ -99,6 +100,7 @@ class CostScorer:
         return {
             "cost": {
                 "prices": self._prices.to_json(),
+                "bill": asdict(self._pricing.check) if self._pricing.check else None,
                 "before": self._pricing.before_by_request,
                 "after": by_request(after),
                 "before_usd": self._pricing.before_by_kind,

@@ -37,7 +37,7 @@ class BillCheck:
     """With what the log shows of its cache."""
     by_rule_usd: float
     """By the caching rule alone."""
-    lost_requests: int
+    lost_at: tuple[int, ...]
     """Requests that read less than the rule says, the prompt being the same and within its
     lifetime."""
     lost_usd: float
@@ -113,15 +113,15 @@ def check_bill(
     seen = {each.request.index for each in compared}
     simulated_usd = sum(each.told.total for each in compared)
     unseen_usd = sum(cost.total for at, cost in enumerate(before.charges) if at not in seen)
-    lost = [each.told.total - each.by_rule.total for each in compared if each.is_lost]
+    lost = [each for each in compared if each.is_lost]
     return BillCheck(
         requests=len(compared),
         covered_fraction=simulated_usd / (simulated_usd + unseen_usd),
         recorded_usd=recorded_usd,
         simulated_usd=simulated_usd,
         by_rule_usd=sum(each.by_rule.total for each in compared),
-        lost_requests=len(lost),
-        lost_usd=sum(lost),
+        lost_at=tuple(each.request.index for each in lost),
+        lost_usd=sum(each.told.total - each.by_rule.total for each in lost),
         outlived_usd=sum(max(0.0, each.by_rule.total - each.told.total) for each in compared),
         inherited_tokens=sum(part.inherited_tokens for part in parts),
     )
