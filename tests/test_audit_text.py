@@ -365,3 +365,15 @@ def test_names_cannot_steer_a_terminal():
 
     assert not {"\x1b", "\x07", "\r"} & set(text)
     assert "a\\nb" in text
+
+
+def test_how_many_answers_were_counted_to_be_priced_is_said():
+    audit = audit_of(compacted())
+    (session,) = audit.sessions
+    told = replace(audit, sessions=(replace(session, counted_outputs=0),))
+
+    n = session.requests
+    assert session.counted_outputs == n  # no request of it has usage
+    said = f"Answers of {n} of {n} requests are priced by the tokens that they hold"
+    assert said in " ".join(as_text(sections_of(audit)).split())
+    assert "Answers of" not in as_text(sections_of(told))

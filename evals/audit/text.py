@@ -74,6 +74,13 @@ def sections_of(audit: Audit) -> list[Section]:
 def _notes(audit: Audit) -> Iterator[str]:
     prices = ", ".join(sorted({each.priced_model for each in audit.sessions if each.boundaries}))
     yield from (note.format(prices=prices) for note in CAVEATS)
+    judged = [each for each in audit.sessions if each.boundaries]
+    requests = counted(sum(each.requests for each in judged), "request")
+    if n_counted := sum(each.counted_outputs for each in judged):
+        yield (
+            f"Answers of {n_counted:,} of {requests} are priced by the tokens that they hold: the "
+            "logs have no number, or less."
+        )
     if not audit.show_text:
         yield "Names of what was lost are shown with --show-text."
 
