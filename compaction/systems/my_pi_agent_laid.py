@@ -26,7 +26,8 @@ class Without:
     def shared_with(self, other: "Without") -> int:
         """Return how many messages both leave out."""
         both = range(max(self.start, other.start), min(self.stop, other.stop))
-        return len(both) - len({self.kept, other.kept} & {*both})
+        kept = {self.kept, other.kept} - {None}
+        return len(both) - sum(at in both for at in kept)
 
 
 class LeftOut(NamedTuple):
