@@ -154,6 +154,19 @@ def test_the_page_names_what_each_transcript_was_priced_as(run):
     assert "<td>d (default)</td><td>20.0</td><td>8.0</td><td>0.0</td>" in lines
 
 
+def test_the_columns_of_settings_begin_behind_those_of_the_transcript(run):
+    content = page.html(run)
+    table = content[content.index('<table class="matrix">') :]
+    head, line = table[: table.index("</thead>")], table[table.index("<tbody>") :]
+
+    span = int(head.partition('<col span="')[2].partition('"')[0])
+    n_settings = head.count("data-setting=")
+    assert n_settings > 0
+    assert head.count("<th ") == span + n_settings
+    first = line[: line.index("</tr>")]
+    assert first.count("<td>") + 1 == span + n_settings
+
+
 def test_the_definition_of_a_column_speaks_of_what_it_shows():
     said = {metric.name: metric.definition for metric in METRICS}
     metric_of = {column.short: column.metric for column in COST_COLUMNS}
