@@ -91,7 +91,8 @@ def _named(run: Run, provenance: str, best: Mapping[str, Any]) -> str:
     found = estimate_of(best, "reach_difference")
     if not found.allows_claims:
         return (
-            f"nothing can be said about other conversations: {plural(found.n_clusters, 'session')} "
+            "nothing can be said about other conversations: "
+            f"{plural(found.n_clusters, run.clusters_are)} "
             f"can be compared, at least {MIN_CLUSTERS} are needed. Of these, {name} keeps the most "
             f"among the settings that beat truncation: it {does}"
         )
@@ -105,7 +106,7 @@ def _named(run: Run, provenance: str, best: Mapping[str, Any]) -> str:
     many = f" once {n} are compared" if len(adjusted) > 1 else ""
     few = ""
     if best_p(run, provenance, best["label"]) * len(adjusted) > ALPHA:
-        sessions = plural(found.n_clusters, "session")
+        sessions = plural(found.n_clusters, run.clusters_are)
         few = f" ({sessions} could not show it of one that loses nothing)"
     return (
         f"no setting is clearly better than truncation at the same saving{many}{few}. The best is "

@@ -19,8 +19,9 @@ from reports.candidates import (
     unit_of,
 )
 from reports.confirm import Confirmation, confirm, halves, sessions_to_confirm
-from reports.frames import Run
+from reports.frames import Cluster, Run
 from reports.measure_again import measure_command
+from reports.scope import scope
 
 DEFAULT_MIN_REACH: Final = 0.9
 """This project's default: nine of ten needs over long gaps. Set what your agent needs."""
@@ -46,7 +47,8 @@ class Recommendation:
     n_transcripts: int
     n_with_needs: int
     n_clusters: int
-    """Sessions with needs; below `MIN_CLUSTERS` nothing is claimed about others."""
+    """Sessions (or projects: `clusters_are`) with needs; below `MIN_CLUSTERS` nothing is claimed
+    about others."""
     cost_before: float
     chosen: Candidate | None
     nearest: Candidate | None
@@ -64,6 +66,9 @@ class Recommendation:
     """Where no setting can be judged at all."""
     measure: str | None = None
     """The command that measures the chosen setting with fixed sizes, if it had shares."""
+    scope: str | None = None
+    """From how many projects the sessions come, where that is known."""
+    clusters_are: Cluster = "session"
 
     @property
     def allows_claims(self) -> bool:
@@ -188,6 +193,8 @@ def _of_provenance(
         tuple(left_out),
         None if candidates else _why_none(rows, left_out),
         None if chosen is None else _measure(run, chosen, min_reach),
+        scope(run, provenance),
+        run.clusters_are,
     )
 
 

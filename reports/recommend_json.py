@@ -26,6 +26,7 @@ def _json(each: Recommendation) -> dict[str, Any]:
         "transcripts": each.n_transcripts,
         "with_needs": each.n_with_needs,
         "sessions": each.n_clusters,
+        "sessions_are": f"{each.clusters_are}s",
         "allows_claims": each.allows_claims,
         "is_confirmed": each.is_confirmed,
         "is_refuted": each.is_refuted,

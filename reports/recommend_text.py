@@ -75,7 +75,7 @@ def terminal(found: Sequence[Recommendation], checks: Sequence[SelfCheck] = ()) 
 def title(each: Recommendation) -> str:
     return (
         f"{each.provenance}: {plural(each.n_transcripts, 'transcript')}, {each.n_with_needs:,} "
-        f"with needs over long gaps in {plural(each.n_clusters, 'session')}"
+        f"with needs over long gaps in {plural(each.n_clusters, each.clusters_are)}"
     )
 
 
@@ -84,7 +84,7 @@ def sentences(each: Recommendation) -> Iterator[str]:
     yield verdict(each)
     if not each.allows_claims and each.n_clusters:
         yield (
-            f"n too small for claims: {plural(each.n_clusters, 'session')}, at least "
+            f"n too small for claims: {plural(each.n_clusters, each.clusters_are)}, at least "
             f"{MIN_CLUSTERS} are needed. The numbers are exact for these transcripts and say "
             "nothing about others."
         )
@@ -98,6 +98,8 @@ def sentences(each: Recommendation) -> Iterator[str]:
     elif each.pareto:
         yield f"Without compaction the cost is {cost_text(each.cost_before, each.unit)}."
     yield from _confirmed(each)
+    if each.scope is not None:
+        yield each.scope
     yield from _left_out(each)
 
 

@@ -10,10 +10,11 @@ from compaction.messages import Message
 from evals.projects import are_of_one_project, projects_of
 from evals.results import ResultsError, Row
 from evals.transcripts import Transcript, single_segment, to_native
-from reports import compare_text, tables
+from reports import compare_text, recommend_text, tables
 from reports.compare import compare
 from reports.frames import load
 from reports.league import blocks
+from reports.recommend import recommend
 from reports.scope import scope
 from reports.unmatched import Side
 from tests.reports_cases import row, write_run
@@ -81,7 +82,9 @@ def rows_of(projects, changes=None):
     """Return a session for each project given, under `old` and `new`."""
     changes = changes or [0.0] * len(projects)
     return [
-        row(f"t{at}", label, saving=0.5, reach=0.5 + by * (label == "new"), project=project)
+        row(
+            f"t{at}", label, saving=0.5, reach=0.5 + by * (label == "new"), needs=9, project=project
+        )
         for at, (project, by) in enumerate(zip(projects, changes, strict=True))
         for label in ("old", "new")
     ]
@@ -168,7 +171,7 @@ def test_rows_of_an_older_program_have_no_project():
     assert Row.from_json(old).project is None
 
 
-@pytest.mark.parametrize("name", ["compare", "report"])
+@pytest.mark.parametrize("name", ["compare", "report", "recommend"])
 def test_commands_and_config_take_cluster(tmp_path, command, name):
     path = write_run(tmp_path / "run", rows_of([f"/w/p{at % 3}" for at in range(12)]))
     given = [f"{path}::old", f"{path}::new"] if name == "compare" else [path]
@@ -179,16 +182,47 @@ def test_commands_and_config_take_cluster(tmp_path, command, name):
     by_file = command("--config", config, name, *given)
 
     said = " ".join(by_flag[1].split())
-    assert by_flag[0] == 0
+    assert by_flag[0] == (1 if name == "recommend" else 0)  # none reaches 90 %
     assert "12 sessions of 3 projects: intervals and tests draw whole projects" in said
     assert by_flag == by_file
 
 
+def test_a_recommendation_deals_whole_projects_into_its_halves(tmp_path):
+    projects = [f"/w/p{at % 40}" for at in range(120)]
+    path = write_run(tmp_path / "run", rows_of(projects, [0.5] * 120))
+
+    (whole,) = recommend(load(path, cluster="project"), min_reach=0.9, margin=0.1)
+    (each,) = recommend(load(path), min_reach=0.9, margin=0.1)
+
+    assert (whole.n_clusters, each.n_clusters) == (40, 120)
+    assert (whole.confirmation.n_discovery, whole.confirmation.n_held_out) == (20, 20)
+    assert (each.confirmation.n_discovery, each.confirmation.n_held_out) == (60, 60)
+    assert "in 40 projects" in recommend_text.title(whole)
+    assert whole.scope in list(recommend_text.sentences(whole))
+
+
+def test_a_sweep_names_the_gate_with_its_clusters(tmp_path, command):
+    logs = [native(tmp_path, f"s{at}", f"/w/{at}") for at in range(2)]
+    given = ["sweep", "xun", *logs, "token_threshold=50%,75%", "--out", tmp_path / "out"]
+
+    _, said, errors = command(*given, "--cluster", "project")
+
+    assert "2 sessions of 2 projects: intervals and tests draw whole projects" in " ".join(
+        said.split()
+    )
+    assert any(f"recommend {tmp_path / 'out'} --cluster project" in line for line in errors)
+
+
+def native(folder, session, project):
+    messages = (Message("user", "go"), Message("assistant", f"gone to {project}"))
+    transcript = Transcript("t", single_segment(messages), session=session, project=project)
+    path = folder / f"{session}.json"
+    path.write_text(json.dumps(to_native(transcript)), "utf-8")
+    return path
+
+
 def test_a_run_writes_the_project_of_each_transcript(tmp_path, command):
-    log = tmp_path / "log.json"
-    messages = (Message("user", "go"), Message("assistant", "gone"))
-    transcript = Transcript("t", single_segment(messages), session="s", project="/w/a")
-    log.write_text(json.dumps(to_native(transcript)), "utf-8")
+    log = native(tmp_path, "s", "/w/a")
     out = tmp_path / "out"
 
     _, said, _ = command("run", log, "--strategy", "xun", "--no-controls", "--out", out)

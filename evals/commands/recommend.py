@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 
 from compaction.errors import StrategyError
 from evals.commands.exit_codes import EXIT_FAILED, EXIT_UNCONFIRMED
+from evals.commands.flags import Cluster
 from evals.commands.notes import say_incomplete
 from evals.printed_json import printed_json
 
@@ -41,6 +42,7 @@ def recommend(
     min_reach: MinReach = None,
     margin: Margin = None,
     as_json: AsJson = False,
+    cluster: Cluster = "session",
 ) -> None:
     """Recommend the cheapest setting that reaches enough, with its configuration.
 
@@ -51,7 +53,8 @@ def recommend(
     Example: compaction-evals recommend compaction-runs/bundled --min-reach 0.7
     """
     reach = wanted_reach(min_reach)
-    raise typer.Exit(print_recommendations(run_folder, reach, margin=margin, as_json=as_json))
+    code = print_recommendations(run_folder, reach, margin=margin, as_json=as_json, cluster=cluster)
+    raise typer.Exit(code)
 
 
 def wanted_reach(text: str | None) -> float | None:
@@ -72,7 +75,12 @@ def wanted_reach(text: str | None) -> float | None:
 
 
 def print_recommendations(
-    path: Path, min_reach: float | None, *, margin: float | None, as_json: bool
+    path: Path,
+    min_reach: float | None,
+    *,
+    margin: float | None,
+    as_json: bool,
+    cluster: Literal["session", "project"] = "session",
 ) -> int:
     """Print what is recommended for each provenance of a run.
 
@@ -87,7 +95,7 @@ def print_recommendations(
     from reports.recommend import recommend as recommended
     from reports.self_checks import self_checks
 
-    run = load(path)
+    run = load(path, cluster=cluster)
     checks = self_checks(run)
     say_incomplete(path, run.incomplete)
     found = recommended(

@@ -14,6 +14,7 @@ from evals.commands.flags import (
     DEFAULT_JOBS,
     BaseUrl,
     CellTimeout,
+    Cluster,
     Dask,
     Grids,
     Jobs,
@@ -74,6 +75,7 @@ def sweep(
     cell_timeout: CellTimeout = 600.0,
     price: Price = None,
     price_file: PriceFile = None,
+    cluster: Cluster = "session",
     out: Out = None,
 ) -> None:
     """Replay transcripts under every combination of values, then recommend one.
@@ -119,8 +121,10 @@ def sweep(
     )
     console = Console(stderr=True)
     finished = execute(asked, console)
-    code = print_recommendations(finished.folder, minimum, margin=margin, as_json=as_json)
-    gate = _gate(finished.folder, min_reach, margin)
+    code = print_recommendations(
+        finished.folder, minimum, margin=margin, as_json=as_json, cluster=cluster
+    )
+    gate = _gate(finished.folder, min_reach, margin, cluster)
     for line in (
         f"wrote {finished.folder}",
         f"to gate on it (exit code {code} now, {MEANINGS[code]}): {gate}",
@@ -129,11 +133,12 @@ def sweep(
     raise typer.Exit(verdict(finished, console))
 
 
-def _gate(folder: Path, min_reach: str | None, margin: float | None) -> str:
+def _gate(folder: Path, min_reach: str | None, margin: float | None, cluster: str) -> str:
     """Return the command whose exit code is about the recommendation."""
     words = ["compaction-evals", "recommend", str(folder)]
     words += [] if min_reach is None else ["--min-reach", min_reach]
     words += [] if margin is None else ["--margin", f"{margin:.12g}"]
+    words += [] if cluster == "session" else ["--cluster", cluster]
     return shlex.join(words)
 
 
