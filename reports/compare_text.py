@@ -28,7 +28,9 @@ HEADS: Final = (
     "p",
     "Verdict",
 )
-TABLE_CHARS: Final = 112
+WRAPPED: Final = ("95 % interval", "Verdict")
+"""What may take several lines of a table; all else must stay whole."""
+TABLE_CHARS: Final = 120
 """Width from which on no cell of the table is cut."""
 EXPLANATION: Final = (
     "Difference: candidate minus baseline, mean over the transcripts that both scored; of saved "
@@ -69,7 +71,7 @@ def _table(comparison: Comparison) -> Table:
     first, *others = _heads(comparison)
     table = Table(first, box=None, pad_edge=False, title_justify="left")
     for head in others:
-        table.add_column(head, justify="right")
+        table.add_column(head, justify="right", overflow="fold", no_wrap=head not in WRAPPED)
     for each in comparison.differences:
         table.add_row(*cells(each))
     return table

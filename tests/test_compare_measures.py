@@ -1,8 +1,10 @@
 """What two settings are compared in: the definitions of a run's table, and every one left out."""
 
+import io
 import json
 
 import pytest
+from rich.console import Console
 
 from evals.metrics import METRICS
 from reports import compare_text
@@ -198,3 +200,32 @@ def test_a_comparison_of_equal_rows_claims_nothing_of_shares_below_59_sessions(t
         assert (found.verdict, found.low, found.high) == (verdict, 0.0, 0.0)
         assert found.needed == (59 if verdict == "inconclusive" else None)
         assert found.verdict_low == pytest.approx(0.05 ** (1 / n) - 1, abs=1e-6)
+
+
+def test_no_cell_of_a_table_is_cut(tmp_path):
+    rows = [
+        row(
+            f"t{at}",
+            label,
+            saving=0.5,
+            reach=0.9 if label == "old" else at % 2,
+            constraints_kept_fraction=0.5,
+            cost_before_usd=1.0,
+            cost_after_usd=0.1 if label == "old" else 0.2 + 5 * (at % 2),
+            peak_tokens_before=123_456.0,
+            model_calls=at * (label == "old"),
+        )
+        for at in range(24)
+        for label in ("old", "new")
+    ]
+    _, comparison = compared(tmp_path / "run", rows)
+
+    for width in (compare_text.TABLE_CHARS, 60):
+        console = Console(width=width, file=io.StringIO())
+        console.print(compare_text.terminal([comparison], width=width))
+        said = console.file.getvalue()
+        assert "…" not in said
+        for each in comparison.differences:
+            for cell in compare_text.cells(each):
+                missing = [word for word in cell.split() if word not in said and word != "–"]
+                assert missing == [], width
