@@ -4,7 +4,7 @@ Names of views and parameters are fixed, so that the same run gives the same JSO
 text or grid is set here: the page and the notebook bring their own, for light and dark.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import cycle
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -21,6 +21,8 @@ OKABE_ITO: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B
 """Told apart with every common colour blindness. Source: Okabe and Ito, Color Universal Design
 (2008); black is left out, since pages are dark as well."""
 GREY: Final = "#8A8A8A"
+ALL_SYMBOLS: Final = 0
+"""Of a legend: no limit. Vega's own is 30, and then the rest is an ellipsis."""
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 WIDTH_PIXELS: Final = 640
 HEIGHT_PIXELS: Final = 380
@@ -248,12 +250,25 @@ def strategy_colours(run: Run, provenance: str) -> dict[str, str]:
     return dict(zip(names, cycle(OKABE_ITO), strict=False))
 
 
+def shapes_of(strategies: Iterable[str]) -> dict[str, str]:
+    """Return the shape of each strategy: with the colours of `strategy_colours`, 42 differ."""
+    return dict(zip(dict.fromkeys(strategies), cycle(SHAPES), strict=False))
+
+
 def _look(marks: pd.DataFrame, colours: Mapping[str, str]) -> dict[str, Any]:
     """Return colour and shape by strategy, one legend for all layers; controls are grey."""
     names = list(dict.fromkeys(marks["strategy"]))
-    legend = alt.Legend(orient="bottom", columns=3, title=None, labelLimit=240, symbolOpacity=1)
+    legend = alt.Legend(
+        orient="bottom",
+        columns=3,
+        title=None,
+        labelLimit=240,
+        symbolLimit=ALL_SYMBOLS,
+        symbolOpacity=1,
+    )
     colour = alt.Scale(domain=names, range=[colours.get(name, GREY) for name in names])
-    shape = alt.Scale(domain=names, range=[SHAPES[at % len(SHAPES)] for at in range(len(names))])
+    shapes = shapes_of((*colours, *names))
+    shape = alt.Scale(domain=names, range=[shapes[name] for name in names])
     return {
         "color": alt.Color("strategy:N", scale=colour, legend=legend),
         "shape": alt.Shape("strategy:N", scale=shape, legend=legend),

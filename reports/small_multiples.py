@@ -1,12 +1,20 @@
 """Each transcript by itself: saving against reach in one small chart per transcript."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import altair as alt
 import pandas as pd
 
-from reports.charts import CHOSEN, GREY, Layered, if_chosen, short_strategy
+from reports.charts import (
+    ALL_SYMBOLS,
+    CHOSEN,
+    GREY,
+    Layered,
+    if_chosen,
+    shapes_of,
+    short_strategy,
+)
 from reports.frames import KEY_SEPARATOR, Run
 from reports.matched import TRUNCATE
 from reports.wording import clean
@@ -63,16 +71,16 @@ def small_multiples(points: pd.DataFrame, colours: Mapping[str, str]) -> alt.Fac
         x=alt.X("saved:Q", title="saved, %", scale=scale, axis=axis),
         y=alt.Y("reach:Q", title="reach, %", scale=scale, axis=axis),
     )
+    legend = alt.Legend(
+        orient="bottom", title=None, labelLimit=240, columns=4, symbolLimit=ALL_SYMBOLS
+    )
     line = base.transform_filter("datum.is_truncation").mark_line(
         aria=False, strokeDash=[4, 3], stroke=GREY
     )
     dots = base.transform_filter("!datum.is_truncation").mark_point(filled=True, size=45)
     dots = dots.encode(
-        color=alt.Color(
-            "strategy:N",
-            scale=alt.Scale(domain=strategies, range=[colours[name] for name in strategies]),
-            legend=alt.Legend(orient="bottom", title=None, labelLimit=240, columns=4),
-        ),
+        color=alt.Color("strategy:N", scale=_scale(strategies, colours), legend=legend),
+        shape=alt.Shape("strategy:N", scale=_scale(strategies, shapes_of(colours)), legend=legend),
         opacity=if_chosen(),
         tooltip=[alt.Tooltip(f"{name}:N") for name in ("transcript", "setting", "saved", "reach")],
     )
@@ -86,3 +94,7 @@ def small_multiples(points: pd.DataFrame, colours: Mapping[str, str]) -> alt.Fac
         .configure_view(stroke=None)
     )
     return facets
+
+
+def _scale(strategies: Sequence[str], look: Mapping[str, str]) -> alt.Scale:
+    return alt.Scale(domain=list(strategies), range=[look[name] for name in strategies])

@@ -197,3 +197,79 @@ def long_sidecar(n: int, lost_from: int | None = None) -> dict[str, Any]:
             "rows": [[f"d{at}", "path", "need", at, 30, "lost", 2 * (at - 30)] for at in rows],
         },
     }
+
+
+def wide_rows(n_strategies: int, n_settings: int) -> list[Row]:
+    """Return twelve transcripts under settings whose table has every column, with large numbers.
+
+    Each strategy has two settings; truncation was run at sizes on both sides of each saving.
+    """
+    labels = [
+        (
+            f"strategy_{at % n_strategies}(token_threshold={25 + at}%)",
+            f"strategy_{at % n_strategies}",
+        )
+        for at in range(n_settings)
+    ]
+    rows = []
+    for number in range(12):
+        common = {
+            "input_tokens_before": 13_398_000.0,
+            "peak_tokens_before": 185_500.0,
+            "requests": 1_234,
+            "needs": 586,
+            "cost_before_usd": 20.0,
+            "priced_model": "claude-sonnet-4-5",
+            "price_basis": "default",
+        }
+        judged = {
+            "regret": 0.453,
+            "oracle_reach": 0.987,
+            "facts_kept_fraction": 0.833,
+            "constraints_kept_fraction": 0.643,
+            "quote_kept_fraction": 0.792,
+            "quote_needs": 12,
+            "compactions": 86,
+            "model_calls": 19,
+            "compactions_failed": 1,
+            "first_failure": "the summary was cut off at the output limit",
+            "own_calls_usd": 0.6043,
+            "saved_usd": -17.6908,
+            "net_saved_usd_p50": -18.1,
+            "net_saved_usd_p100": -19.2,
+            "cache_hit_fraction": 0.533,
+            "cache_hit_fraction_before": 0.964,
+            "cache_breaks": 558,
+            "rewritten_tokens": 12_679_600.0,
+            "break_even_requests": 961.6,
+            "repaid_fraction": 0.417,
+            "retriggered_fraction": 0.604,
+            "absorbed_requests": -15.8,
+            "best_trigger_tokens": 16_500.0,
+            "retrievals": 309,
+            "own_input_tokens": 412_200.0,
+            "own_output_tokens": 232_700.0,
+            "own_seconds": 593.0,
+        }
+        name = f"a-long-session-{number}"
+        for at, (label, strategy) in enumerate(labels):
+            rows.append(
+                row(
+                    name,
+                    label,
+                    strategy=strategy,
+                    parameters={"token_threshold": f"{25 + at}%"},
+                    saving=0.3 + at / 200 + number / 100,
+                    reach=1 - at / 100 - number / 40,
+                    lost=112 + number,
+                    cost_after_usd=66.08,
+                    cell_id=f"{number}-{at}",
+                    **common,
+                    **judged,
+                )
+            )
+        for keep in (95, 50, 5):
+            truncated = {"saving": 1 - keep / 100, "reach": keep / 100, "lost": 10}
+            label = f"truncate(keep_tokens={keep}%)"
+            rows.append(row(name, label, is_control=True, **truncated, **common))
+    return rows

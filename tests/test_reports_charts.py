@@ -19,8 +19,16 @@ from reports.charts import (
     truncation_line,
 )
 from reports.frames import Run, load
+from reports.small_multiples import small_multiples, small_points
 from reports.timeline import AREAS_OF_A_CROSS, MAX_AREAS, Area, Cross, draw, lost_needs, timeline_of
-from tests.reports_cases import long_sidecar, row, small_rows, small_sidecar, write_run
+from tests.reports_cases import (
+    long_sidecar,
+    row,
+    small_rows,
+    small_sidecar,
+    wide_rows,
+    write_run,
+)
 
 
 @pytest.fixture
@@ -118,6 +126,27 @@ def test_code_in_a_deep_folder_has_a_colour_for_each_function(tmp_path):
     assert len(set(colours.values())) == 2
     assert all(len(name) == MAX_STRATEGY_CHARS for name in colours)
     assert short_strategy("xun") == "xun"
+
+
+def test_forty_strategies_differ_in_colour_or_shape_and_look_alike_in_both_charts(tmp_path):
+    run = load(write_run(tmp_path / "run", wide_rows(40, 40)))
+    colours = strategy_colours(run, "recorded")
+    points = pareto(run).to_dict()["layer"][-1]
+    panel = small_multiples(small_points(run, "recorded"), colours).to_dict()["spec"]["layer"][1]
+
+    looks = [look_of(layer["encoding"]) for layer in (points, panel)]
+
+    assert looks[0] == looks[1]
+    assert len(looks[0]) == len(set(looks[0].values())) == 40
+    for layer in (points, panel):
+        assert layer["encoding"]["color"]["legend"]["symbolLimit"] == 0
+        assert layer["encoding"]["color"]["legend"] == layer["encoding"]["shape"]["legend"]
+
+
+def look_of(encoding: dict) -> dict:
+    scales = [encoding[name]["scale"] for name in ("color", "shape")]
+    ways = [dict(zip(scale["domain"], scale["range"], strict=True)) for scale in scales]
+    return {name: (ways[0][name], ways[1][name]) for name in ways[0]}
 
 
 def test_without_a_strategy_that_engaged_there_is_no_chart(tmp_path):
