@@ -43,11 +43,8 @@ def breakdown(run: Run, provenance: str, labels: Sequence[str]) -> pd.DataFrame:
     Returns:
         Columns `setting`, `kind`, `usd`, `order`; empty where nothing was priced.
     """
-    rows = run.rows[(run.rows["provenance"] == provenance) & run.rows["scored"]]
-    rows = rows[rows["cost_after_usd"].notna()]
-    chosen = [label for label in labels if (rows["label"] == label).any()][:MAX_SETTINGS]
-    keys = [set(rows.loc[rows["label"] == label, "key"]) for label in chosen]
-    common = sorted(set.intersection(*keys))[:MAX_TRANSCRIPTS] if keys else []
+    rows = _priced(run, provenance)
+    chosen, common = _known(rows, labels), transcripts_of(run, provenance, labels)
     before: Counter[str] = Counter()
     lines = []
     for at, label in enumerate(chosen):
@@ -61,6 +58,13 @@ def breakdown(run: Run, provenance: str, labels: Sequence[str]) -> pd.DataFrame:
         lines += _lines(clean(label), after)
     lines = [*_lines(UNCOMPACTED, before), *lines] if lines else []
     return pd.DataFrame(lines, columns=["setting", "kind", "usd", "order"])
+
+
+def transcripts_of(run: Run, provenance: str, labels: Sequence[str]) -> Sequence[str]:
+    """Return the keys of the transcripts that `breakdown` sums over."""
+    rows = _priced(run, provenance)
+    keys = [set(rows.loc[rows["label"] == label, "key"]) for label in _known(rows, labels)]
+    return sorted(set.intersection(*keys))[:MAX_TRANSCRIPTS] if keys else []
 
 
 def cost_breakdown(data: pd.DataFrame) -> alt.Chart | None:
@@ -98,6 +102,15 @@ def cost_breakdown(data: pd.DataFrame) -> alt.Chart | None:
     chosen = chart.add_params(alt.param(name=CHOSEN, value=""))
     configured: alt.Chart = chosen.configure_view(stroke=None)
     return configured
+
+
+def _priced(run: Run, provenance: str) -> pd.DataFrame:
+    rows = run.rows[(run.rows["provenance"] == provenance) & run.rows["scored"]]
+    return rows[rows["cost_after_usd"].notna()]
+
+
+def _known(rows: pd.DataFrame, labels: Sequence[str]) -> list[str]:
+    return [label for label in labels if (rows["label"] == label).any()][:MAX_SETTINGS]
 
 
 def _usd(cost: Mapping[str, Any], side: str) -> Counter[str]:

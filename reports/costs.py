@@ -6,6 +6,7 @@ simulated bill is from what the logs themselves recorded.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 import pandas as pd
@@ -14,7 +15,7 @@ from reports.columns import Cell, Column, Line
 from reports.frames import Run
 from reports.league import Block, ranked
 from reports.matched import TRUNCATE
-from reports.wording import MISSING, clean, count, kilo, listed, percent, plural
+from reports.wording import MISSING, clean, count, kilo, listed, number, percent, plural
 
 TITLE: Final = "Cost"
 _SUMS: Final = (
@@ -162,14 +163,8 @@ def _share(name: str) -> Callable[[Mapping[str, Any]], Cell]:
     return cell
 
 
-def _usd(value: float | None) -> str:
-    return MISSING if value is None else f"{value:,.4f}"
-
-
-def _tenths(value: float | None) -> str:
-    return MISSING if value is None else f"{value:,.1f}"
-
-
+_usd: Final = partial(number, digits=4)
+_tenths: Final = partial(number, digits=1)
 _HITS: Final = _of(percent, "cache_hit_fraction")
 _HITS_BEFORE: Final = _of(percent, "cache_hit_fraction_before")
 _REWRITTEN: Final = _of(kilo, "rewritten_tokens")

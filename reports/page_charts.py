@@ -16,7 +16,7 @@ from reports.charts import (
     strategy_colours,
     truncation_line,
 )
-from reports.cost_breakdown import MAX_SETTINGS, breakdown, cost_breakdown
+from reports.cost_breakdown import MAX_SETTINGS, breakdown, cost_breakdown, transcripts_of
 from reports.frames import Run
 from reports.heat_map import MAX_MAPS, grids, heat_map
 from reports.league import Block
@@ -30,8 +30,8 @@ PARETO_CAPTION: Final = (
     "is better."
 )
 MATCHED_CAPTION: Final = (
-    "Dash joined to a point: plain truncation at the same saving on the same transcripts; a point "
-    "below its dash loses more than truncation."
+    "Grey dash joined to a point: plain truncation at the same saving on the same transcripts; a "
+    "point below its grey dash loses more than truncation."
 )
 ORACLE_CAPTION: Final = (
     "Green dash: the most that keeping whole messages could reach with the same tokens."
@@ -43,14 +43,14 @@ DOLLARS_CAPTION: Final = (
 HOVER_CAPTION: Final = "Hover for numbers; click to follow one setting through the page."
 HEAT_CAPTION: Final = "Colour: reach, % of needs. In each cell: reach | saved input, %."
 COST_CAPTION: Final = (
-    "USD over the transcripts that all of these were scored on. Grey: what it would cost to fetch "
-    "again all that is needed and not shown; not part of the saving in the table."
+    "that all of these were scored on. Grey: what it would cost to fetch again all that is needed "
+    "and not shown; not part of the saving in the table."
 )
 SMALL_MULTIPLES_CAPTION: Final = (
     f"The transcripts with the most needs, at most {MAX_TRANSCRIPTS}. Dashed: truncation."
 )
 FRONT_CAPTION: Final = (
-    "Broad line: through the filled points that no other filled one beats in both."
+    "Broad line: through the filled points that no other filled one beats in both saving and reach."
 )
 SMALL_CAPTION: Final = (
     "Small and hollow: measured on fewer than half of the transcripts with needs."
@@ -105,7 +105,9 @@ def charts_of(run: Run, block: Block) -> Iterator[tuple[Chart, Drawn]]:
     strategies = [line.label for line in block.lines if not line.is_control][:MAX_SETTINGS]
     costs = cost_breakdown(breakdown(run, block.provenance, strategies))
     if costs is not None:
-        yield Chart(f"cost-{number}", "Where the dollars go.", COST_CAPTION, "cost"), costs
+        n = plural(len(transcripts_of(run, block.provenance, strategies)), "transcript")
+        caption = f"USD over the {n} {COST_CAPTION}"
+        yield Chart(f"cost-{number}", "Where the dollars go.", caption, "cost"), costs
 
 
 def _paretos(run: Run, block: Block, number: int) -> Iterator[tuple[Chart, Drawn]]:

@@ -40,7 +40,7 @@ def headline(run: Run) -> tuple[str, ...]:
     n, total = len(of_each), of_each["input_tokens_before"].sum()
     size = f"{tokens(total)} input tokens" if total else "input tokens not measured"
     lines = [
-        f"{plural(n, 'transcript')} ({_parts(of_each)}), {plural(_settings(run), 'setting')}, "
+        f"{plural(n, 'transcript')} ({_parts(of_each)}), {_settings(run)}, "
         f"{count(of_each['requests'].sum())} requests, {size} "
         f"by {clean(run.manifest.get('measuring_counter', 'an unnamed counter'))}.",
         *_calibration(of_each),
@@ -156,8 +156,12 @@ def _price(prices: Mapping[str, Any]) -> str:
     )
 
 
-def _settings(run: Run) -> int:
-    return int(run.rows["label"].nunique())
+def _settings(run: Run) -> str:
+    """Count settings apart from controls: what is compared is the settings."""
+    labels = run.rows.groupby("is_control")["label"].nunique()
+    n, n_controls = int(labels.get(False, 0)), int(labels.get(True, 0))
+    text = plural(n, "setting")
+    return f"{text} and {plural(n_controls, 'control')}" if n_controls else text
 
 
 def _length(manifest: Mapping[str, Any], name: str) -> int:

@@ -36,7 +36,7 @@ def natural(text: str) -> tuple[tuple[str, float], ...]:
 
 def percent(value: float | None, digits: int = 1) -> str:
     """Write a fraction as a number of percent, without the sign."""
-    return _number(None if value is None else 100 * value, digits)
+    return number(None if value is None else 100 * value, digits)
 
 
 def points(value: float | None) -> str:
@@ -47,7 +47,7 @@ def points(value: float | None) -> str:
 
 
 def kilo(value: float | None) -> str:
-    return _number(None if value is None else value / 1000, 1)
+    return number(None if value is None else value / 1000, 1)
 
 
 def tokens(value: float) -> str:
@@ -56,7 +56,7 @@ def tokens(value: float) -> str:
 
 
 def count(value: float | None) -> str:
-    return _number(value, 0)
+    return number(value, 0)
 
 
 def with_n(text: str, n: int) -> str:
@@ -75,7 +75,8 @@ def listed(names: Sequence[str], limit: int = 12) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
-def _number(value: float | None, digits: int) -> str:
+def number(value: float | None, digits: int) -> str:
+    """Write a number without the sign of a zero."""
     if value is None or value != value:
         return MISSING
     text = f"{value:,.{digits}f}"

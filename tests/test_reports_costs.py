@@ -68,6 +68,17 @@ def run(tmp_path):
     return load(write_run(tmp_path / "run", priced_rows()))
 
 
+def test_a_small_loss_that_is_written_as_zero_has_no_sign(tmp_path):
+    rows = [row("a", "x", saving=0.5, **PRICED, absorbed_requests=-0.03, saved_usd=-0.00001)]
+    (block,) = cost_blocks(load(write_run(tmp_path / "run", rows)))
+
+    cells = zip(block.columns, block.lines[0].cells, strict=True)
+    texts = {column.metric: cell.text for column, cell in cells}
+
+    assert texts["absorbed_requests"] == "0.0"
+    assert texts["saved_usd"] == "0.0000"
+
+
 def test_sums_means_and_medians_by_hand(run):
     (block,) = cost_blocks(run)
     (line,) = block.lines

@@ -6,6 +6,7 @@ from evals.results import RunFolder
 from reports.cost_breakdown import UNCOMPACTED, breakdown, cost_breakdown
 from reports.frames import load
 from reports.heat_map import grids, heat_map
+from reports.page import html
 from tests.reports_cases import row, write_run
 
 
@@ -85,7 +86,8 @@ def test_dollars_are_summed_over_the_transcripts_of_all_settings(tmp_path):
         row("b", "y", saving=0.5),  # not priced: b is left out
     ]
 
-    found = breakdown(priced(tmp_path / "run", rows), "recorded", ["x", "y", "z"])
+    run = priced(tmp_path / "run", rows)
+    found = breakdown(run, "recorded", ["x", "y", "z"])
 
     assert found[["setting", "kind", "usd"]].to_numpy().tolist() == [
         [UNCOMPACTED, "read from the cache", 1.0],
@@ -102,6 +104,7 @@ def test_dollars_are_summed_over_the_transcripts_of_all_settings(tmp_path):
     ]
     spec = cost_breakdown(found).to_dict()
     assert spec["encoding"]["y"]["sort"] == [UNCOMPACTED, "x", "y"]
+    assert "USD over the 1 transcript that all of these were scored on." in html(run)
 
 
 def test_a_run_without_prices_has_no_bars(tmp_path):
