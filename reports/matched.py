@@ -5,7 +5,7 @@ points; nothing saved is everything reached. Beyond the largest saving measured 
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -32,7 +32,7 @@ def curves(rows: pd.DataFrame) -> dict[str, Curve]:
     usable = rows[(rows["strategy"] == TRUNCATE) & rows["scored"]]
     usable = usable.dropna(subset=["saving_fraction", "reach"])
     return {
-        str(key): _curve(group["saving_fraction"].tolist(), group["reach"].tolist())
+        str(key): curve_of(zip(group["saving_fraction"], group["reach"], strict=True))
         for key, group in usable.groupby("key", sort=False)
     }
 
@@ -60,8 +60,9 @@ def matched(rows: pd.DataFrame, of_transcript: Mapping[str, Curve]) -> pd.Series
     return pd.Series(values, index=rows.index, dtype=float)
 
 
-def _curve(savings: list[float], reaches: list[float]) -> Curve:
-    measured = sorted(zip(savings, reaches, strict=True))
+def curve_of(sizes: Iterable[tuple[float, float]]) -> Curve:
+    """Return the curve through (saving, reach) of several sizes and through (0, 1)."""
+    measured = sorted(sizes)
     points = [Point(0.0, 1.0)]
     for saving, group in groupby((pair for pair in measured if pair[0] > 0), lambda pair: pair[0]):
         values = [reach for _, reach in group]

@@ -18,13 +18,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from reports import asked
 from reports.answer import answers
-from reports.columns import NOT_ENGAGED, Column
+from reports.columns import Column
 from reports.costs import cost_blocks, price_lines, priced_as
 from reports.faults import alarm, fault_groups, rules_of
 from reports.frames import Run
 from reports.league import Block, blocks, ranked
 from reports.lost import HEADS, HOW_TO, LostNeeds, is_text_shown, lost_of
 from reports.matched import EXPLANATION, TRUNCATE
+from reports.needs_table import TITLE as NEEDS_TITLE
+from reports.needs_table import NeedsTable, needs_table
 from reports.page_charts import Chart, Drawn, charts_of
 from reports.recorded import HEADS as RECORDED_HEADS
 from reports.recorded import recorded_compactions
@@ -42,6 +44,8 @@ from reports.wording import MISSING, clean, count, kilo, percent, pieces
 _SHOWN: Final = ["engaged", "reach", "saving_fraction"]
 MAX_SHORT_CHARS: Final = 60
 """Names in the wide table of transcripts."""
+IDLE: Final = "n/e"
+"""Not engaged, where a cell has room for a number of three digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,7 @@ class Section:
     """The same, short."""
     transcripts: tuple[TranscriptLine, ...]
     lost: tuple[LostNeeds, ...]
+    needs: NeedsTable | None
 
 
 def html(run: Run) -> str:
@@ -119,8 +124,10 @@ def html(run: Run) -> str:
         checks=self_checks(run),
         footer=footer(run),
         headline=(*headline(run), *price_lines(run)),
+        idle=IDLE,
         how_to="" if is_text_shown(run) else HOW_TO,
         lost_heads=HEADS,
+        needs_title=NEEDS_TITLE,
         meanings=_meanings(run, sections),
         pieces=pieces,
         script_hashes=" ".join(map(_hash, scripts)),
@@ -151,6 +158,7 @@ def _section(run: Run, block: Block, specs: dict[str, Any]) -> Section:
         shown,
         lines,
         lost_of(run, block.provenance),
+        needs_table(run, block.provenance),
     )
 
 
@@ -197,7 +205,7 @@ def _cell(values: tuple[bool, float, float] | None, *, is_failed: bool) -> tuple
     if values is None:
         return ("error", "") if is_failed else (MISSING, "")
     is_engaged, reach, saved = values
-    return percent(reach, 0) if is_engaged else NOT_ENGAGED, percent(saved, 0)
+    return percent(reach, 0) if is_engaged else IDLE, percent(saved, 0)
 
 
 def _meanings(run: Run, sections: Sequence[Section]) -> dict[str, str]:

@@ -18,6 +18,8 @@ from reports.faults import FAILED_STEPS, Faults, alarm, fault_groups
 from reports.frames import Run
 from reports.league import Block, blocks
 from reports.lost import HEADS, HOW_TO, is_text_shown, lost_of
+from reports.needs_table import TITLE as NEEDS_TITLE
+from reports.needs_table import needs_table
 from reports.recorded import HEADS as RECORDED_HEADS
 from reports.recorded import recorded_compactions
 from reports.self_checks import SelfCheck, said_of, self_checks
@@ -81,6 +83,7 @@ def markdown(run: Run) -> str:
     for block in blocks(run):
         parts += [f"## {escaped(block.title)}", markdown_table(block)]
         parts += [_bullets(map(escaped, block.notes))]
+        parts += _needs_section(run, block.provenance)
     for block in cost_blocks(run):
         parts += [f"## {escaped(block.title)}", markdown_table(block)]
         parts += [_bullets(map(escaped, block.notes))]
@@ -210,13 +213,33 @@ def _fault_section(title: str, faults: Faults, none: str) -> Iterator[str]:
     yield _bullets(f"{_code(rule)}: {escaped(text)}" for rule, text in faults.rules)
 
 
+def _grid(heads: Sequence[str], rows: Iterable[Sequence[str]], *, n_names: int = 1) -> str:
+    """Return a table of texts that are escaped; the first columns hold names, not numbers."""
+    rules = [":---" if at < n_names else "---:" for at in range(len(heads))]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (heads, rules, *rows))
+
+
+def _named(row: Sequence[str]) -> list[str]:
+    return [_code(row[0]), *map(escaped, row[1:])]
+
+
+def _needs_section(run: Run, provenance: str) -> Iterator[str]:
+    found = needs_table(run, provenance)
+    if found is not None:
+        yield f"### {NEEDS_TITLE}, {escaped(provenance)}"
+        rows = [
+            [_code(line.name) if line.is_setting else line.name, *line.cells]
+            for line in found.lines
+        ]
+        yield _grid(found.heads, rows)
+        yield _bullets(map(escaped, found.notes))
+
+
 def _summaries_section(run: Run) -> Iterator[str]:
     found = summaries(run)
     if found is not None:
         yield f"## {SUMMARIES_TITLE}"
-        lines = [SUMMARY_HEADS, (":---", ":---", *("---:" for _ in SUMMARY_HEADS[2:]))]
-        lines += [(_code(row[0]), *map(escaped, row[1:])) for row in found.rows]
-        yield "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        yield _grid(SUMMARY_HEADS, map(_named, found.rows), n_names=2)
         yield SUMMARIES_NOTE
 
 
@@ -225,18 +248,14 @@ def _recorded_section(run: Run) -> Iterator[str]:
     if found.rows:
         yield "## Recorded compactions"
         yield escaped(found.note)
-        lines = [RECORDED_HEADS, (":---", *("---:" for _ in RECORDED_HEADS[1:]))]
-        lines += [(_code(row[0]), *row[1:]) for row in found.rows]
-        yield "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        yield _grid(RECORDED_HEADS, map(_named, found.rows))
 
 
 def _asked_section(run: Run) -> Iterator[str]:
     found = asked.asked(run)
     if found is not None:
         yield f"## {asked.TITLE}"
-        header = [f"| {' | '.join(asked.HEADS)} |", f"| :--- |{' ---: |' * (len(asked.HEADS) - 1)}"]
-        rows = [f"| {' | '.join([_code(row[0]), *map(escaped, row[1:])])} |" for row in found.rows]
-        yield "\n".join([*header, *rows])
+        yield _grid(asked.HEADS, map(_named, found.rows))
         yield _bullets(map(escaped, found.notes))
         yield from _validity_section(found.validity)
 
@@ -244,8 +263,7 @@ def _asked_section(run: Run) -> Iterator[str]:
 def _validity_section(found: Validity | None) -> Iterator[str]:
     if found is not None:
         yield f"## {VALIDITY_TITLE}"
-        header = [f"| {' | '.join(STATUS_HEADS)} |", "| :--- | :--- |" + " ---: |" * 3]
-        yield "\n".join([*header, *(f"| {' | '.join(map(escaped, row))} |" for row in found.rows)])
+        yield _grid(STATUS_HEADS, (list(map(escaped, row)) for row in found.rows), n_names=2)
         yield _bullets(map(escaped, found.notes))
 
 

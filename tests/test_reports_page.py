@@ -195,7 +195,7 @@ def test_what_did_nothing_reads_not_engaged_everywhere(page):
     lines = re.findall(r'<tr><th scope="row"><bdi>b</bdi></th>(.*?)</tr>', page)
 
     # idle and identity on b.
-    assert lines[0].count("<td>not engaged<i>0</i>") == 2
+    assert lines[0].count("<td>n/e<i>0</i>") == 2
 
 
 def test_the_caption_promises_what_is_drawn(page, tmp_path):
