@@ -27,11 +27,14 @@ from tests.reports_cases import (
     row,
     small_rows,
     small_sidecar,
+    wide_rows,
     write_run,
 )
 from tests.rule_cases import summarised
 from tests.test_audit_text import audit_of
+from tests.test_reports_page_size import write_run_quickly
 
+MANY_STRATEGIES = 40
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chrome")
 
 
@@ -145,6 +148,25 @@ def long_report(tmp_path_factory) -> Path:
     item = row("a", "clear", saving=0.6, reach=0.4, needs=2_000, lost=900, requests=1_000)
     path = write_run(folder / "run", [item])
     RunFolder(path).write_sidecar(item.cell_id, long_sidecar(1_000, lost_from=100))
+    target = folder / "report.html"
+    target.write_text(html(load(path)), "utf-8")
+    return target
+
+
+@pytest.fixture(scope="session")
+def few_report(tmp_path_factory) -> Path:
+    """Write the page of four strategies under eight settings, with every column."""
+    return wide_page(tmp_path_factory.mktemp("few"), 4, 8)
+
+
+@pytest.fixture(scope="session")
+def many_report(tmp_path_factory) -> Path:
+    """Write the same of 40 strategies under 50 settings."""
+    return wide_page(tmp_path_factory.mktemp("many"), MANY_STRATEGIES, 50)
+
+
+def wide_page(folder: Path, n_strategies: int, n_settings: int) -> Path:
+    path = write_run_quickly(folder / "run", wide_rows(n_strategies, n_settings))
     target = folder / "report.html"
     target.write_text(html(load(path)), "utf-8")
     return target

@@ -247,7 +247,7 @@ def test_hostile_content_stays_text(visit, hostile_report, small_report):
     assert seen.page.locator("img, iframe, object, embed").count() == 0
 
 
-@pytest.fixture(params=["report", "long_report", "explanation_page", "audit_page"])
+@pytest.fixture(params=["report", "long_report", "many_report", "explanation_page", "audit_page"])
 def any_page(request):
     return request.param, request.getfixturevalue(request.param)
 
@@ -306,7 +306,7 @@ def test_no_serious_obstacle_for_anybody(visit, report, scheme):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["explanation_page", "audit_page", "long_report"])
+@pytest.mark.parametrize("name", ["explanation_page", "audit_page", "long_report", "few_report"])
 def test_no_serious_obstacle_on_the_other_pages(visit, request, name, scheme):
     page = visit(request.getfixturevalue(name), color_scheme=scheme, bypass_csp=True).page
 
