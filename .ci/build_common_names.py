@@ -8,6 +8,7 @@ What goes in, and nothing else:
   `sys.stdlib_module_names` that imports without side effects, its public names (plain and
   dotted, as in `os.path.join`) and the public attributes of its classes. All are read from the
   interpreter that runs this script (3.11), so that nothing is copied from documentation.
+- Text encodings that Python knows, with hyphens too: they are values, as in `encoding=utf-8`.
 - JavaScript and TypeScript, Go, Rust, Java, shell, test tools, words of agent tools, product
   names in mixed case, usual files and folders: the tables `WORDS`, `NAMES` and `FILES` below,
   written by hand. A name that ends in `/` is a folder whose whole content is common.
@@ -34,9 +35,10 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator
+from encodings.aliases import aliases
 from pathlib import Path
 
-TARGET = Path(__file__).parents[1] / "evals" / "common_names.txt.gz"
+TARGET = Path(__file__).parents[1] / "evals" / "extraction" / "common_names.txt.gz"
 PACKAGES_HEADER = "# packages"
 MAX_PACKAGES = 3000
 """Of each registry."""
@@ -405,6 +407,15 @@ def python_names() -> set[str]:
     return names
 
 
+def encoding_names() -> set[str]:
+    """Return the names of text encodings as they are written, in small and in capital letters."""
+    known = {
+        name for pair in aliases.items() for name in pair if name[0].isalpha() and len(name) > 3
+    }
+    written = known | {name.replace("_", "-") for name in known}
+    return written | {name.upper() for name in written}
+
+
 def popular_packages(pypi: Path | None, npm: Path | None) -> set[str]:
     """Read the most downloaded names; a hyphen also stands as the underscore of the import."""
     names: set[str] = set()
@@ -443,8 +454,8 @@ def main() -> None:
     names = python_names() | {*WORDS.split(), *NAMES.split(), *FILES.split()}
     given = options.pypi or options.npm
     packages = popular_packages(options.pypi, options.npm) if given else kept_packages()
-    first = sorted(filter(extractable, names))
-    second = sorted(filter(extractable, packages - names))
+    first = sorted({*filter(extractable, names), *encoding_names()})
+    second = sorted(filter(extractable, packages - names - {*first}))
     text = "\n".join([*first, PACKAGES_HEADER, *second]) + "\n"
     TARGET.write_bytes(gzip.compress(text.encode("utf-8"), 9, mtime=0))
 

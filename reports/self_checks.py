@@ -115,8 +115,9 @@ def _placebo_of_classes(run: Run, rows: pd.DataFrame) -> Iterator[tuple[str, str
         text = ", ".join(
             f"{clean(name)} {met[name]:,} of {wanted[name]:,}" for name in sorted(wanted)
         )
+        limit = percent(MAX_CHANCE_FRACTION, 0)
         expected = (
-            f"and of each class at most {percent(MAX_CHANCE_FRACTION, 0)} %, or {FEW_BY_CHANCE}"
+            f"unrelated text meets, of each class of needs, at most {limit} %, or {FEW_BY_CHANCE}"
         )
         above = [
             n

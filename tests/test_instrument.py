@@ -107,7 +107,7 @@ def test_chance_matches_are_a_line_for_each_class_and_flag_it(tmp_path, by_chanc
 
     found = {check.expected: check for check in self_checks(load(tmp_path))}
 
-    line = found["and of each class at most 2 %, or 2"]
+    line = found["unrelated text meets, of each class of needs, at most 2 %, or 2"]
     above = "" if is_met else "; above it: path"
     assert line.found == f"identifier 0 of 1, path {round(30 * by_chance)} of 30{above}"
     assert line.is_met is is_met

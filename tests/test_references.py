@@ -5,8 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.extraction.common_names import is_common_name, load_common_names
+from evals.extraction.common_names import (
+    COMMON_NAMES_VERSION,
+    is_common_name,
+    load_common_names,
+)
 from evals.extraction.references import (
+    EXTRACTOR_VERSION,
     Reference,
     extract_references,
     lines_with,
@@ -390,3 +395,12 @@ def test_a_long_text_read_in_pieces_gives_the_same_as_its_lines():
 )  # fmt: skip
 def test_hostile_repetition_ends(unit):
     assert len(extract_references(unit * (300_000 // len(unit)))) < 5
+
+
+@pytest.mark.parametrize("written", ["encoding=utf-8", "encoding='latin-1'", 'charset: "UTF-16"'])
+def test_a_text_encoding_is_a_common_value(written):
+    assert extract_references(written) == frozenset()
+
+
+def test_the_version_of_the_extractor_names_that_of_the_common_names():
+    assert COMMON_NAMES_VERSION in EXTRACTOR_VERSION

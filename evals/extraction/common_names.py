@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-COMMON_NAMES_VERSION = "1"
+COMMON_NAMES_VERSION = "2"
 """Stored needs depend on the list: it changes with every rebuild."""
 
 

@@ -15,6 +15,7 @@ import re
 import unicodedata
 from typing import Final
 
+from evals.extraction.common_names import COMMON_NAMES_VERSION
 from evals.extraction.reference_codes import continues_code, is_code
 from evals.extraction.reference_spans import ERROR_WORD, add_pairs, cut_urls, error_lines
 from evals.extraction.reference_tokens import (
@@ -35,7 +36,7 @@ __all__ = [
     "occurs_in",
 ]
 
-EXTRACTOR_VERSION: Final = "3"
+EXTRACTOR_VERSION: Final = f"3, names {COMMON_NAMES_VERSION}"
 """Part of every stored need: raise it when the same text would give other references."""
 
 MAX_CACHED_TOKENS: Final = 200_000
