@@ -103,13 +103,19 @@ class Meter:
             unchanged=unchanged,
             time=recorded.time,
             asked=recorded.sent_time,
-            is_restart=recorded.is_restart,
+            unreadable_from=self._unreadable_from(request),
             limit=self._limits[request.index] if self._limits else None,
             answer=segment.history[recorded.position],
         )
         self._splits.append(sent.split)
         self._charges.append(charge(sent.split, request.output_tokens, self._prices))
         return sent
+
+    def _unreadable_from(self, request: PreparedRequest) -> int | None:
+        """Return where the prompt differs from what was sent before, whatever the view."""
+        if request.recorded.is_restart:
+            return 0
+        return request.reasoned_from if self._prices.caching.drops_reasoning else None
 
     @property
     def bill(self) -> Bill:

@@ -27,6 +27,9 @@ class PreparedRequest:
     output_tokens: int
     """As recorded; counted from the answer where nothing was recorded, or less than it holds."""
     is_output_counted: bool = False
+    reasoned_from: int | None = None
+    """If the user spoke since the request before: index in the segment of the first answer with
+    reasoning in the turn until then."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,10 @@ def _prepare_segment(
     ]
     calibration = calibrate(_points(segment.requests, counted))
     requests: list[PreparedRequest] = []
-    for at, (request, size) in enumerate(zip(segment.requests, counted, strict=True)):
+    reasoned = _reasoned_before(segment)
+    for at, (request, size, reasoned_from) in enumerate(
+        zip(segment.requests, counted, reasoned, strict=True)
+    ):
         recorded = request.usage.output_tokens if request.usage else None
         answered = counter.count(segment.answer(request))
         is_counted = recorded is None or is_placeholder(recorded, answered)
@@ -146,9 +152,27 @@ def _prepare_segment(
                     round(calibration.slope * answered) if is_counted else recorded or 0
                 ),
                 is_output_counted=is_counted,
+                reasoned_from=reasoned_from,
             )
         )
     return PreparedSegment(history, calibration, tuple(requests), first_message)
+
+
+def _reasoned_before(segment: Segment) -> list[int | None]:
+    """Return `reasoned_from` of each request."""
+    found: list[int | None] = []
+    first: int | None = None
+    seen = 0
+    for request in segment.requests:
+        between = segment.messages[seen : request.position]
+        is_new_turn = any(message.role == "user" for message in between)
+        found.append(first if is_new_turn else None)
+        if is_new_turn:
+            first = None
+        if first is None and (request.is_reasoned or segment.answer(request).reasoning):
+            first = request.position
+        seen = request.position + 1
+    return found
 
 
 def is_placeholder(recorded_tokens: int, counted_tokens: int) -> bool:

@@ -25,7 +25,7 @@ from compaction.messages import (
 NATIVE_FORMAT: Final = "compaction-evals/transcript"
 NATIVE_VERSION: Final = 1
 
-CACHE_FIELDS: Final = ("sent_time", "is_restart")
+CACHE_FIELDS: Final = ("sent_time", "is_restart", "is_reasoned")
 """Of a request: what bears on the provider's cache alone."""
 
 Provenance = Literal["recorded", "authored", "generated"]
@@ -53,6 +53,8 @@ class RecordedRequest:
     is_restart: bool = False
     """Whether the log shows that the client was started again since the request before, or told the
     model to think more or less: a provider then reads no message that it had cached."""
+    is_reasoned: bool = False
+    """Whether the answer came with reasoning that the log does not hold in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +287,7 @@ def _request_from_json(raw: Mapping[str, Any]) -> RecordedRequest:
         cost_usd=raw.get("cost_usd"),
         sent_time=raw.get("sent_time"),
         is_restart=raw.get("is_restart", False),
+        is_reasoned=raw.get("is_reasoned", False),
     )
 
 

@@ -121,3 +121,34 @@ def test_a_model_that_sells_reads_without_a_documented_rule_is_assumed_to_cache_
     rule = rule_for("kimi-k3", has_read_price=True)
 
     assert (rule.name, rule.reads, rule.min_tokens) == ("assumed-prefix", "prefix", 1_024)
+
+
+@pytest.mark.parametrize(
+    ("model", "drops_reasoning"),
+    [
+        # Source: platform.claude.com/docs/en/build-with-claude/extended-thinking: Opus 4.5 and
+        # Sonnet 4.6 and later keep all thinking, earlier ones and Haiku 4.5 that of the last turn.
+        ("claude-3-7-sonnet-latest", True),
+        ("claude-opus-4-0", True),
+        ("claude-opus-4-1", True),
+        ("claude-sonnet-4-0", True),
+        ("claude-sonnet-4-20250514", True),
+        ("claude-sonnet-4-5", True),
+        ("claude-haiku-4-5", True),
+        ("claude-opus-4-5", False),
+        ("claude-opus-4-6", False),
+        ("claude-sonnet-4-6", False),
+        ("claude-sonnet-5-5", False),
+        ("claude-haiku-5-5", False),
+        # Source: developers.openai.com/api/docs/guides/reasoning: discarded after each turn; which
+        # turns are kept can be set from GPT-5.6 on (`reasoning.context`).
+        ("o4-mini", True),
+        ("gpt-5", True),
+        ("gpt-5.5", True),
+        ("gpt-5.6-terra", False),
+        ("gemini-2.5-pro", False),
+        ("deepseek-v4-flash", False),
+    ],
+)
+def test_reasoning_of_earlier_turns_is_dropped_by_the_model(model, drops_reasoning):
+    assert rule_for(model, has_read_price=True).drops_reasoning is drops_reasoning

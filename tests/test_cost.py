@@ -201,3 +201,22 @@ def test_a_call_that_sends_the_messages_themselves_is_counted_exactly():
     size = call_size(ModelCall(subject, subject=subject), ModelReply("ok"), counter)
 
     assert size.input_tokens == sum(map(counter.count, subject))
+
+
+def test_a_model_that_drops_reasoning_reads_up_to_it_once_the_user_speaks_again():
+    talk = (user("Find it. " * 400), says("I look. " * 50), says("It is here."))
+    later = (user("Go on. " * 300), says("Done."))
+    requests = (RecordedRequest(1, is_reasoned=True), RecordedRequest(2), RecordedRequest(4))
+    conversation = prepare(Transcript("t", (Segment((*talk, *later), requests),)))
+    sizes = [request.tokens for request in conversation.requests]
+    keeps = replace(prices("gemini"), caching=replace(rule_named("gemini"), min_tokens=1))
+    drops = replace(keeps, caching=replace(keeps.caching, drops_reasoning=True))
+
+    kept, dropped = (
+        [split.read for split in uncompacted_bill(conversation, each).splits]
+        for each in (keeps, drops)
+    )
+
+    # Within its turn the answer with reasoning is sent on as it was; in the next one it is not.
+    assert kept == [0, sizes[0], sizes[1]]
+    assert dropped == [0, sizes[0], sizes[0]]

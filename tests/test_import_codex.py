@@ -194,3 +194,21 @@ def test_real_rollouts_agree_with_their_manifest(name, segments, n_calls, sums, 
     kept = [m for m in rollout.messages if not m.is_result and m.role != "system"]
     if len(segments) == 1:
         assert sum(len(m.parts) for m in kept) == sum(map(len, said))
+
+
+def test_an_answer_with_reasoning_that_is_encrypted_is_known(tmp_path):
+    def reasoning():
+        return record("response_item", type="reasoning", summary=[], encrypted_content="gAAA")
+
+    records = [
+        said("user", "Go on."),
+        reasoning(),
+        said("assistant", "Yes."),
+        said("user", "Go on."),
+        said("assistant", "Yes."),
+    ]
+
+    (rollout,) = load_file(write_lines(tmp_path / "a.jsonl", records))
+
+    found = [request.is_reasoned for request in rollout.segments[0].requests]
+    assert found == [True, False]

@@ -177,3 +177,25 @@ def test_a_counted_answer_is_as_long_as_the_providers_tokenizer_makes_it():
     assert prepared.segments[0].calibration.slope == pytest.approx(2.0, rel=0.01)
     (output,) = {request.output_tokens for request in prepared.requests}
     assert output == pytest.approx(2 * answer, rel=0.01)
+
+
+def test_a_new_turn_knows_where_the_reasoning_of_the_last_one_began():
+    def thinks(text):
+        return Message("assistant", text, reasoning="Well.")
+
+    messages = (
+        *(Message("user", "One."), Message("assistant", "Yes."), thinks("More."), thinks("Done.")),
+        *(Message("user", "Two."), Message("assistant", "Yes.")),
+        *(Message("user", "Three."), thinks("Yes."), Message("user", "Four."), thinks("Yes.")),
+    )
+    positions = (1, 2, 3, 5, 7, 9)
+    hidden = tuple(RecordedRequest(p, is_reasoned=p == 5) for p in positions)
+    plain = tuple(RecordedRequest(p) for p in positions)
+
+    def found(requests):
+        (segment,) = prepare(transcript(Segment(messages, requests))).segments
+        return [request.reasoned_from for request in segment.requests]
+
+    # Within a turn nothing is dropped; a turn without reasoning has none to drop.
+    assert found(plain) == [None, None, None, 2, None, 7]
+    assert found(hidden) == [None, None, None, 2, 5, 7]

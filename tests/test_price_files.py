@@ -84,7 +84,13 @@ def test_toml_is_read_with_the_rule_of_the_models_family(write):
 def test_a_rule_is_named_or_written_out(write):
     raw = json.loads(SMALLEST)
     (named,) = read_price_file(write(json.dumps({**raw, "caching": "openai-24h"})))
-    day = {"name": "a day", "reads": "prefix", "min_tokens": 1_024, "ttl_seconds": 86_400.0}
+    day = {
+        "name": "a day",
+        "reads": "prefix",
+        "min_tokens": 1_024,
+        "ttl_seconds": 86_400.0,
+        "drops_reasoning": True,
+    }
     (own,) = read_price_file(write(json.dumps({**raw, "caching": day})))
 
     assert named.caching.ttl_seconds == 1_800

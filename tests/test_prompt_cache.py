@@ -258,7 +258,7 @@ def test_after_a_restart_only_what_stands_before_the_messages_is_read(rule, read
     talk = system(400), user(500), says(500)
     send(held, *talk, scale=scale)
 
-    sent = send(held, *talk, user(90), scale=scale, is_restart=True)
+    sent = send(held, *talk, user(90), scale=scale, unreadable_from=0)
     after = send(held, *talk, user(90), says(10), user(10), scale=scale)
 
     assert sent.split.read == read
@@ -267,11 +267,27 @@ def test_after_a_restart_only_what_stands_before_the_messages_is_read(rule, read
     assert after.split.read == (6_400 if rule == "openai" else 6_490)
 
 
+@pytest.mark.parametrize(("rule", "read"), [("openai", 2_432), ("anthropic-5m", 2_500)])
+def test_what_a_prompt_no_longer_holds_ends_what_can_be_read(rule, read):
+    # The answers from the third message of the history on came with reasoning, which is no longer
+    # sent: 2,500 tokens stand before them, 19 x 128 = 2,432.
+    held = cache(rule)
+    talk = [system(2_000), user(500), says(700), user(300, "v"), says(100)]
+    send(held, *talk[:2])
+    send(held, *talk[:4])
+
+    sent = send(held, *talk, user(90), unreadable_from=2)
+    after = send(held, *talk, user(90), says(10), user(10))
+
+    assert (sent.split.read, sent.could_read, sent.kept) == (read, read, 4)
+    assert after.split.read == (3_584 if rule == "openai" else 3_690)
+
+
 def test_a_record_of_the_cache_decides_instead_of_a_restart():
     held = cache("anthropic-5m")
     send(held, user(2_000))
 
-    sent = send(held, user(2_000), says(10), is_restart=True, limit=float("inf"))
+    sent = send(held, user(2_000), says(10), unreadable_from=0, limit=float("inf"))
 
     assert sent.split.read == 2_000
 
@@ -281,7 +297,7 @@ def test_a_view_from_before_a_restart_is_not_gone_back_to():
     send(held, user(2_000), says(3_000))
     send(held, user(2_000), says(3_000, mark="n"))
 
-    assert send(held, user(2_000), says(3_000), user(9), is_restart=True).split.read == 0
+    assert send(held, user(2_000), says(3_000), user(9), unreadable_from=0).split.read == 0
 
 
 def test_time_runs_from_an_answer_until_the_next_request_was_sent():

@@ -161,17 +161,17 @@ def test_bills_are_reproduced_within_five_percent(bills):
     assert len(bills) == 12
     assert median(with_losses) < 0.005
     assert max(with_losses) < 0.03
-    # Not within 5 %: see below what it is made of.
-    assert 0.05 < median(by_rule) < 0.075
+    assert median(by_rule) < 0.05
+    assert sum(error < 0.05 for error in by_rule) == 8
 
 
 def test_what_the_rule_does_not_foresee_was_lost_within_its_lifetime(bills):
-    """Of the error by the rule alone, all but 3 % of the recorded dollars of any log."""
+    """Of the error by the rule alone, all but 5 % of the recorded dollars of any log."""
     for bill in bills:
         check = bill.check
         left = check.rule_error_fraction + check.lost_fraction - check.error_fraction
         assert left == pytest.approx(check.outlived_usd / check.recorded_usd, abs=1e-9)
-        assert abs(check.rule_error_fraction + check.lost_fraction) < 0.03
+        assert abs(check.rule_error_fraction + check.lost_fraction) < 0.05
         assert check.lost_at == tuple(loss.request for loss in bill.losses)
         ttl = bill.priced.vector.caching.ttl_seconds
         assert all(loss.seconds <= ttl for loss in bill.losses)

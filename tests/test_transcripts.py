@@ -240,9 +240,11 @@ def test_the_digest_is_that_of_older_runs():
 
 def test_what_bears_on_the_cache_alone_is_written_and_not_in_the_digest():
     before = Segment(MESSAGES, (RecordedRequest(1, 9.5),))
-    after = Segment(MESSAGES, (RecordedRequest(1, 9.5, sent_time=8.5, is_restart=True),))
+    after = Segment(
+        MESSAGES, (RecordedRequest(1, 9.5, sent_time=8.5, is_restart=True, is_reasoned=True),)
+    )
 
     assert Transcript("a", (after,)).digest == Transcript("a", (before,)).digest
     assert from_native(to_native(Transcript("a", (after,))), where="x").segments == (after,)
     (segment,) = to_native(Transcript("a", (before,)))["segments"]
-    assert not {"sent_time", "is_restart"} & segment["requests"][0].keys()
+    assert not {"sent_time", "is_restart", "is_reasoned"} & segment["requests"][0].keys()

@@ -236,6 +236,7 @@ class _Rollout:
             time=answer.time,
             model=answer.model,
             usage=answer.usage,
+            is_reasoned=any(item.get("type") == "reasoning" for item in answer.items),
         )
 
     def _compacted(self, payload: Json, line: int) -> None:

@@ -47,6 +47,7 @@ class SegmentBuilder:
         usage: Usage | None = None,
         cost_usd: float | None = None,
         is_restart: bool = False,
+        is_reasoned: bool = False,
     ) -> list[Message]:
         """Append what one request produced: an assistant message, then its results."""
         position = len(self.messages)
@@ -54,7 +55,11 @@ class SegmentBuilder:
         if added and added[0].role == "assistant":
             name = model if isinstance(model, str) else None
             self._requests.append(
-                RecordedRequest(position, time, name, usage, cost_usd, is_restart=is_restart)
+                RecordedRequest(
+                    *(position, time, name, usage, cost_usd),
+                    is_restart=is_restart,
+                    is_reasoned=is_reasoned,
+                )
             )
         return added
 

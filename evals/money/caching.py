@@ -39,11 +39,19 @@ class CachingRule:
     lookback: int | None = None
     """How far from the end a match may be, the end counted: positions for `breakpoints`, messages
     for `endings`; None is without limit."""
+    drops_reasoning: bool = False
+    """Whether the model is no longer shown the reasoning of a turn once the user speaks again: the
+    prompt then changes from the first answer of that turn on."""
 
 
 OPENAI_URL: Final = "https://developers.openai.com/api/docs/guides/prompt-caching"
 ANTHROPIC_URL: Final = "https://platform.claude.com/docs/en/build-with-claude/prompt-caching"
 GEMINI_URL: Final = "https://ai.google.dev/gemini-api/docs/caching"
+REASONING_URL: Final = "https://developers.openai.com/api/docs/guides/reasoning"
+"""Reasoning is discarded after each turn; from GPT-5.6 on models may keep it."""
+THINKING_URL: Final = "https://platform.claude.com/docs/en/build-with-claude/extended-thinking"
+"""Thinking of earlier turns is kept from Claude Opus 4.5 and Sonnet 4.6 on; before, and by Haiku
+up to 4.5, only that of the last turn."""
 DEEPSEEK_URL: Final = "https://api-docs.deepseek.com/guides/kv_cache"
 PRICES_URL: Final = "https://github.com/pydantic/genai-prices"
 
@@ -54,11 +62,13 @@ RULES: Final[tuple[CachingRule, ...]] = (
     CachingRule("none", PRICES_URL, "nothing"),
     # A read price without a documented rule. Taken as the plainest: a prefix, five minutes.
     CachingRule("assumed-prefix", PRICES_URL, "prefix", 1_024, ttl_seconds=5 * MINUTE),
-    # Kept in memory: typically 5 to 10 minutes without use.
-    CachingRule("openai", OPENAI_URL, "prefix", 1_024, 128, 5 * MINUTE),
+    # Kept in memory: typically 5 to 10 minutes without use. Reasoning: REASONING_URL.
+    CachingRule("openai", OPENAI_URL, "prefix", 1_024, 128, 5 * MINUTE, drops_reasoning=True),
     # Extended retention, the default of most organisations: typically around 30 minutes.
-    CachingRule("openai-24h", OPENAI_URL, "prefix", 1_024, 128, 30 * MINUTE),
-    CachingRule("openai-5.5", OPENAI_URL, "prefix", 1_024, 2_048, 30 * MINUTE),
+    CachingRule("openai-24h", OPENAI_URL, "prefix", 1_024, 128, 30 * MINUTE, drops_reasoning=True),
+    CachingRule(
+        "openai-5.5", OPENAI_URL, "prefix", 1_024, 2_048, 30 * MINUTE, drops_reasoning=True
+    ),
     CachingRule(
         "openai-5.6", OPENAI_URL, "endings", 1_024, 1, 30 * MINUTE, bills_writes=True, lookback=21
     ),
@@ -93,6 +103,10 @@ _ANTHROPIC_MINIMUMS: Final = (
     ("claude-3-(5-)?haiku", 2_048),
 )
 """Pattern of the model -> shortest cached prefix; the first that matches. All others: 1,024."""
+_DROPS_THINKING: Final = re.compile(
+    r"claude-(3|(opus|sonnet)-4(-[01])?(-\d{8})?$|(sonnet|haiku)-4-5)"
+)
+"""Claude Opus 4.1, Sonnet 4.5, Haiku 4.5 and older ones. Source: THINKING_URL."""
 _GEMINI_MINIMUMS: Final = (("gemini-2.5", 2_048), ("gemini-3-flash", 1_024))
 """As above; all others 4,096."""
 _GEMINI_UNCACHED: Final = re.compile(r"gemini-(1|2\.0)")
@@ -130,7 +144,11 @@ def rule_for(model: str, *, has_read_price: bool, keeps_an_hour: bool = False) -
         return _BY_NAME["none"]
     if "claude" in model:
         rule = _BY_NAME["anthropic-1h" if keeps_an_hour else "anthropic-5m"]
-        return replace(rule, min_tokens=_minimum(model, _ANTHROPIC_MINIMUMS, rule.min_tokens))
+        return replace(
+            rule,
+            min_tokens=_minimum(model, _ANTHROPIC_MINIMUMS, rule.min_tokens),
+            drops_reasoning=_DROPS_THINKING.search(model) is not None,
+        )
     if "gemini" in model and not _GEMINI_UNCACHED.search(model):
         rule = _BY_NAME["gemini"]
         return replace(rule, min_tokens=_minimum(model, _GEMINI_MINIMUMS, rule.min_tokens))

@@ -16,8 +16,9 @@ COST_METRICS: Final = (
         "written to it, and neither; the tier is chosen by its whole input. A message that changed "
         "anywhere is not read. Cached prompts expire by the recorded times; without times they do "
         "not. Where the log shows that the client was started again, or that Claude was told to "
-        "think more or less, no message is read that was cached before. Nothing is fetched again "
-        "(recovery probability 0).",
+        "think more or less, no message is read that was cached before; where a model is no longer "
+        "shown the reasoning of a turn once the user speaks again, none from there on. Nothing is "
+        "fetched again (recovery probability 0).",
     ),
     Metric(
         "saved_usd_fraction",

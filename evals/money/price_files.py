@@ -55,6 +55,7 @@ class _Caching(_Strict):
     ttl_seconds: _Usd = 0.0
     bills_writes: bool = False
     lookback: Annotated[int, Field(ge=1)] | None = None
+    drops_reasoning: bool = False
 
 
 class _Vector(_Strict):

@@ -83,7 +83,7 @@ class PromptCache:
         time: float | None = None,
         asked: float | None = None,
         limit: float | None = None,
-        is_restart: bool = False,
+        unreadable_from: int | None = None,
         answer: Message | None = None,
     ) -> Sent:
         """Take in a request and say how its input is billed.
@@ -95,9 +95,10 @@ class PromptCache:
             unchanged: Leading entries known to be equal to those of the request before.
             time: Unix seconds; without it nothing expires.
             asked: When it was sent, if `time` is when it was answered.
-            limit: Tokens that the cache held at most, where a record tells; time and restart are
-                then not looked at.
-            is_restart: Whether no message can be read that an earlier request left in the cache.
+            limit: Tokens that the cache held at most, where a record tells; what the others say
+                of it is then not looked at.
+            unreadable_from: Index in the history of the first message that cannot be read, though
+                an earlier request left it in the cache; instructions always can.
             answer: What the model answered, which some providers cache too.
         """
         last = self._open
@@ -105,8 +106,8 @@ class PromptCache:
         held = inf if limit is None else limit
         asked_at = None if limit is not None else time if asked is None else asked
         could_read = 0.0
-        if is_restart and limit is None:
-            self._forget_messages()
+        if unreadable_from is not None and limit is None:
+            self._forget(unreadable_from)
         if self._is_alive(last, asked_at):
             could_read = self._cached(last, last.marks[-1], scale)
         line, common = self._nearest_line(entries, kept, asked_at)
@@ -138,12 +139,14 @@ class PromptCache:
         base = min(line.base_tokens, scale.base_tokens)
         return cached_length(self._rule, scale._replace(base_tokens=base).size(mark.counted_tokens))
 
-    def _forget_messages(self) -> None:
-        """Leave of what is cached the instructions and what stands before them."""
+    def _forget(self, first: int) -> None:
+        """Forget what is cached from a message of the history on."""
         line = self._open
         self._earlier.clear()
-        end = bisect_right(line.marks, instructions_end(line.entries), key=_position)
-        line.marks = line.marks[:end]
+        start, end = instructions_end(line.entries), len(line.entries)
+        while end > start and line.entries[end - 1].origin.first >= first:
+            end -= 1
+        line.marks = line.marks[: bisect_right(line.marks, end, key=_position)]
 
     def _is_alive(self, line: _Line, time: float | None) -> bool:
         if not line.is_sent:

@@ -43,7 +43,7 @@ class BillCheck:
     lost_usd: float
     """What that cost."""
     outlived_usd: float
-    """What was saved by reading prompts beyond their lifetime."""
+    """What was saved by reading more than the rule says, as of prompts beyond their lifetime."""
     inherited_tokens: int
     """Read by the first request, out of a cache that an earlier conversation had filled."""
 
