@@ -270,3 +270,14 @@ def test_real_cassettes_agree_with_their_manifest(start, messages, requests, cal
     assert [sum(len(m.tool_calls) for m in t.messages) for t in transcripts] == calls
     assert all(r.usage for t in transcripts for s in t.segments for r in s.requests)
     assert [item for t in transcripts for item in t.skipped if not item.expected] == []
+
+
+def test_an_address_that_is_none_is_reported(tmp_path):
+    text = (FIXTURES / "providers.yaml").read_text("utf-8")
+    assert "https://" in text
+    path = tmp_path / "a.yaml"
+    path.write_text(text.replace("https://", "https://[", 1), "utf-8")
+
+    reasons = [item.reason for transcript in load_file(path) for item in transcript.skipped]
+
+    assert "no address of a model: Invalid IPv6 URL" in reasons

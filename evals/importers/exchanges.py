@@ -64,7 +64,10 @@ class Exchange:
 def exchange_of(interaction: Interaction, index: int, memo: "MessageMemo") -> Exchange | Skipped:
     """Read an interaction, or say why it is no request to a model."""
     where = f"interactions[{index}]"
-    url = urlsplit(interaction.uri)
+    try:
+        url = urlsplit(interaction.uri)
+    except ValueError as error:
+        return Skipped(where, f"no address of a model: {error}")
     place = f"{interaction.method} {url.hostname}{url.path}"
     api = next((api for end, api in PATH_ENDS if url.path.endswith(end)), None)
     body = interaction.request_body
