@@ -104,17 +104,19 @@ def sentences(each: Recommendation) -> Iterator[str]:
 
 
 def _beside(chosen: Candidate) -> Iterator[str]:
+    known: dict[tuple[float, int], list[str]] = {}
     for name, found in (
-        ("Truncation at the same saving", chosen.truncation),
-        ("The best choice of whole messages with the same tokens", chosen.oracle),
+        ("truncation at the same saving", chosen.truncation),
+        ("the best choice of whole messages with the same tokens", chosen.oracle),
     ):
         if found is None:
-            yield f"{name} is not known here."
-            continue
-        yield (
-            f"{name} reaches {percent(found.other)} % where the setting engaged and reaches "
-            f"{percent(found.reach)} %; n = {plural(found.n, 'transcript')}."
-        )
+            yield f"{name[0].upper()}{name[1:]} is not known here."
+        else:
+            others = known.setdefault((found.reach, found.n), [])
+            others.append(f"{name} {percent(found.other)} %")
+    for (reach, n), others in known.items():
+        where = f"Where it engaged ({plural(n, 'transcript')})"
+        yield f"{where} it reaches {percent(reach)} %, {listed(others)}."
     if (found := chosen.truncation) is not None and found.other >= found.reach:
         yield "That is no more than truncation: keeping only the newest messages does as well."
 

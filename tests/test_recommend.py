@@ -424,6 +424,10 @@ def test_truncation_and_the_best_choice_stand_beside(tmp_path):
     # Half-way between the two sizes.
     assert found.chosen.truncation.other == pytest.approx(0.7)
     assert found.chosen.oracle.other == pytest.approx(0.99)
+    assert (
+        "Where it engaged (1 transcript) it reaches 95.0 %, truncation at the same saving 70.0 % "
+        "and the best choice of whole messages with the same tokens 99.0 %."
+    ) in list(recommend_text.sentences(found))
 
 
 def shares_of(tmp_path, sizes, **manifest):
@@ -570,6 +574,11 @@ def test_truncation_stands_beside_where_the_setting_did_anything(tmp_path):
 
     beside = found.chosen.truncation
     assert (beside.n, beside.reach, beside.other) == (1, 0.95, pytest.approx(0.7))
+    said = list(recommend_text.sentences(found))
+    alone = "it reaches 95.0 %, truncation at the same saving 70.0 %."
+    assert f"Where it engaged (1 transcript) {alone}" in said
+    best = "The best choice of whole messages with the same tokens is not known here."
+    assert best in said
 
 
 def test_of_settings_that_all_lose_everything_somewhere_the_closest_is_the_one_of_most_reach(
