@@ -4,8 +4,8 @@ Read from one cell of each transcript. What was lost by them is the business of 
 the logs; a replay begins anew behind each.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from reports.frames import Run
@@ -44,9 +44,11 @@ def recorded_compactions(run: Run) -> RecordedTable:
     if gone:
         note += (
             f" {plural(int(gone), 'reference')} used afterwards came from before such a compaction "
-            "and nothing in a replay can have kept them: compaction-evals audit says what became "
+            "and nothing in a replay can have kept them: `compaction-evals audit` says what became "
             "of those."
         )
+    if any(row[-1] == "0" for row in rows):
+        note += f" {MISSING}: no request followed it."
     if len(rows) > MAX_ROWS:
         note += f" The first {MAX_ROWS} are shown."
     return RecordedTable(note, tuple(rows[:MAX_ROWS]))
@@ -55,15 +57,18 @@ def recorded_compactions(run: Run) -> RecordedTable:
 def _rows(run: Run, cell: Mapping[Any, Any]) -> Iterator[tuple[str, ...]]:
     requests = run.sidecar(str(cell["cell_id"])).get("requests", {})
     tokens, segments = requests.get("before", []), requests.get("segment", [])
-    firsts = [at for at in range(len(segments)) if at == 0 or segments[at] != segments[at - 1]]
-    for number, (first, end) in enumerate(pairwise([*firsts[1:], len(segments)]), 1):
-        before, after = tokens[first - 1], tokens[first]
+    n_segments = max(len(requests.get("first_message", [])), *(at + 1 for at in segments), 1)
+    for number in range(1, n_segments):
+        first, end = bisect_left(segments, number), bisect_left(segments, number + 1)
+        before = tokens[first - 1] if first else None
+        # Nothing was asked between it and the next one, or the end.
+        after = tokens[first] if first < end else None
         yield (
             clean(cell["transcript"]),
             str(number),
-            count(first),
+            MISSING if after is None else count(first),
             count(before),
             count(after),
-            percent(after / before) if before else MISSING,
+            percent(after / before) if before and after is not None else MISSING,
             count(end - first),
         )

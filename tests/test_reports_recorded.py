@@ -28,6 +28,23 @@ def test_each_compaction_is_a_row_with_what_went(tmp_path):
     assert "4 references used afterwards came from before such a compaction" in found.note
 
 
+def test_a_compaction_after_which_nothing_was_asked_is_a_row_too(tmp_path):
+    rows = [row("a", "xun", saving=0.5, reach=0.9, segments=3)]
+    folder = RunFolder(write_run(tmp_path / "run", rows))
+    requests = {"before": [900.0, 300.0], "segment": [0, 2], "first_message": [0, 5, 7, 9]}
+    folder.write_sidecar(rows[0].cell_id, {"requests": requests})
+
+    found = recorded_compactions(load(tmp_path / "run"))
+
+    assert found.rows == (
+        ("a", "1", "–", "900", "–", "–", "0"),
+        ("a", "2", "1", "900", "300", "33.3", "1"),
+        ("a", "3", "–", "300", "–", "–", "0"),
+    )
+    assert found.note.startswith("1 transcript had been compacted when recorded, 3 times in all")
+    assert found.note.endswith("–: no request followed it.")
+
+
 def test_page_and_markdown_show_it(tmp_path):
     run = run_of(tmp_path / "run")
 
