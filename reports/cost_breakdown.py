@@ -27,7 +27,10 @@ BAR_PIXELS: Final = 30
 _LABELS: Final = alt.Axis(
     labelLimit=320,
     labelExpr="split(replace(datum.label, '(', '\\n('), '\\n')",
-    labelBaseline="bottom",
+    labelBaseline={  # of the first line
+        "condition": {"test": "indexof(datum.label, '(') < 0", "value": "middle"},
+        "value": "bottom",
+    },
 )
 """A setting in two lines: its parameters below its strategy."""
 
