@@ -39,7 +39,7 @@ from reports.summaries import TITLE as SUMMARIES_TITLE
 from reports.summaries import summaries
 from reports.validity import HEADS as STATUS_HEADS
 from reports.validity import TITLE as VALIDITY_TITLE
-from reports.wording import MISSING, clean, count, kilo, percent, pieces
+from reports.wording import MISSING, clean, count, kilo, percent, pieces, spans
 
 _SHOWN: Final = ["engaged", "reach", "saving_fraction"]
 MAX_SHORT_CHARS: Final = 60
@@ -130,6 +130,7 @@ def html(run: Run) -> str:
         needs_title=NEEDS_TITLE,
         meanings=_meanings(run, sections),
         pieces=pieces,
+        spans=spans,
         script_hashes=" ".join(map(_hash, scripts)),
         scripts=scripts,
         sections=sections,

@@ -31,6 +31,7 @@ from reports.summaries import summaries
 from reports.validity import HEADS as STATUS_HEADS
 from reports.validity import TITLE as VALIDITY_TITLE
 from reports.validity import Validity
+from reports.wording import spans
 
 MAX_LABEL_WIDTH: Final = 40
 MIN_LABEL_WIDTH: Final = 24
@@ -210,7 +211,7 @@ def _fault_section(title: str, faults: Faults, none: str) -> Iterator[str]:
         for item in faults.shown
     ]
     yield _bullets([*lines, *_rest(faults)])
-    yield _bullets(f"{_code(rule)}: {escaped(text)}" for rule, text in faults.rules)
+    yield _bullets(f"{_code(rule)}: {_prose(text)}" for rule, text in faults.rules)
 
 
 def _grid(heads: Sequence[str], rows: Iterable[Sequence[str]], *, n_names: int = 1) -> str:
@@ -247,7 +248,7 @@ def _recorded_section(run: Run) -> Iterator[str]:
     found = recorded_compactions(run)
     if found.rows:
         yield "## Recorded compactions"
-        yield escaped(found.note)
+        yield _prose(found.note)
         yield _grid(RECORDED_HEADS, map(_named, found.rows))
 
 
@@ -256,7 +257,7 @@ def _asked_section(run: Run) -> Iterator[str]:
     if found is not None:
         yield f"## {asked.TITLE}"
         yield _grid(asked.HEADS, map(_named, found.rows))
-        yield _bullets(map(escaped, found.notes))
+        yield _bullets(map(_prose, found.notes))
         yield from _validity_section(found.validity)
 
 
@@ -317,7 +318,7 @@ def _rest(faults: Faults) -> list[str]:
 
 def _definition_lines(run: Run) -> Iterator[str]:
     for title, unit, definition in definitions(run):
-        yield f"**{escaped(title)}** ({escaped(unit)}): {escaped(definition)}"
+        yield f"**{escaped(title)}** ({escaped(unit)}): {_prose(definition)}"
 
 
 def _footer_lines(run: Run) -> Iterator[str]:
@@ -332,6 +333,10 @@ def _bullets(lines: Iterable[str]) -> str:
 def escaped(text: str) -> str:
     """Return text that Markdown shows as it is; underscores inside words need nothing."""
     return re.sub(r"([\\`*\[\]<>|#~@$&])", r"\\\1", text)
+
+
+def _prose(text: str) -> str:
+    return "".join(_code(part) if is_code else escaped(part) for part, is_code in spans(text))
 
 
 def _code(text: str) -> str:

@@ -27,6 +27,18 @@ def pieces(name: str) -> list[str]:
     return _BREAKS.split(name)
 
 
+def spans(text: str) -> list[tuple[str, bool]]:
+    """Cut a text at its backticks; what stands between two of them is code.
+
+    Returns:
+        Parts that are not empty, each with whether it is code.
+    """
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return [(text, False)]
+    return [(part, at % 2 == 1) for at, part in enumerate(parts) if part]
+
+
 def natural(text: str) -> tuple[tuple[str, float], ...]:
     """Return a sort key that puts 2 before 16 and 50% before 100%."""
     return tuple(

@@ -20,6 +20,7 @@ from evals.results import RunFolder
 from reports.columns import COLUMNS
 from reports.frames import load
 from reports.page import html
+from reports.tables import markdown
 from tests.reports_cases import (
     hostile_rows,
     row,
@@ -278,3 +279,21 @@ def test_the_folder_of_a_killed_run_has_every_report(tmp_path, monkeypatch, caps
     assert "<dt>Prices</dt><dd><bdi>not recorded</bdi></dd>" in page
     assert "<dt>Finished</dt><dd><bdi>not recorded</bdi></dd>" in page
     assert "- Prices: not recorded" in (path / "report.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("definition", "in_page", "in_markdown"),
+    [
+        ("see `run.json` | here", "see <code>run.json</code> | here", "see `run.json` \\| here"),
+        ("`<b>`", "<code>&lt;b&gt;</code>", "`<b>`"),
+        ("a ` b <b>", "a ` b &lt;b&gt;", "a \\` b \\<b\\>"),
+    ],
+)
+def test_what_stands_between_two_backticks_is_code_and_nothing_is_markup(
+    tmp_path, definition, in_page, in_markdown
+):
+    metric = {"name": "reach", "title": "Reach", "unit": "share", "definition": definition}
+    run = load(write_run(tmp_path / "run", small_rows(), metrics=[metric]))
+
+    assert f"<dd>{in_page}</dd>" in html(run)
+    assert f"- **Reach** (share): {in_markdown}\n" in markdown(run)
