@@ -98,6 +98,25 @@ def test_heads_and_names_stay_in_sight_while_the_table_scrolls(visit, many_repor
     assert wide.evaluate("x => x.getBoundingClientRect().height") <= 0.9 * 900 + 2
 
 
+@pytest.mark.parametrize("width", [900, 1_440])
+def test_what_the_keyboard_reaches_is_not_below_the_heads(visit, many_report, width):
+    page = opened(visit, many_report, width)
+    buttons = page.locator("table.sortable").first.locator("button.pick")
+    row = buttons.nth(10)
+    row.evaluate("x => x.closest('.wide').scrollIntoView()")
+    row.evaluate(
+        "x => (x.closest('.fits') ? window : x.closest('.wide')).scrollBy(0, "
+        "x.getBoundingClientRect().top - 20)"
+    )
+    buttons.nth(11).evaluate("x => x.focus({preventScroll: true})")
+    assert not covers(page, row)
+
+    page.keyboard.press("Shift+Tab")
+
+    assert row.evaluate("x => x === document.activeElement")
+    assert covers(page, row)
+
+
 def covers(page, cell) -> bool:
     """Whether a cell is on top of what scrolls below it."""
     return cell.evaluate("""x => {
