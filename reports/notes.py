@@ -65,7 +65,8 @@ def _needs(rows: pd.DataFrame, lines: Sequence[Mapping[str, Any]]) -> Iterator[s
     if n == 1:
         text = f"The transcript has {'needs' if with_needs else 'no need'} over long gaps {gaps}"
     else:
-        text = f"{with_needs:,} of {n:,} transcripts have any need over a long gap {gaps}"
+        have = "has" if with_needs == 1 else "have"
+        text = f"{with_needs:,} of {n:,} transcripts {have} needs over long gaps {gaps}"
     if not with_needs:
         yield f"{text}, so nothing can be said of reach."
         return

@@ -47,7 +47,7 @@ def test_transcripts_with_needs_are_counted_once_per_block(tmp_path):
 
     text = "\n".join(block_of(tmp_path, rows).notes)
 
-    assert text.count("1 of 2 transcripts have any need over a long gap") == 1
+    assert text.count("1 of 2 transcripts has needs over long gaps") == 1
 
 
 def test_nothing_is_said_of_needs_where_nothing_was_scored(tmp_path):
