@@ -72,7 +72,7 @@ def check_strategy(asked: CheckRequest, console: Console) -> int:
     for path, text_of in written:
         if path is not None:
             _write(path, text_of(target, outcome, Path(real_path(path)).parent))
-            console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+            console.print(one_line(f"wrote {path}"), markup=False, highlight=False, soft_wrap=True)
     return EXIT_BROKEN if outcome.broken else 0
 
 
@@ -86,7 +86,9 @@ def _write(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, text.encode())
     except OSError as error:
-        raise CompactionError(f"cannot write {path}: {error.strerror}") from error
+        raise CompactionError(
+            f"cannot write {path}: {error.strerror}; choose another place"
+        ) from error
 
 
 def _search(target: Target, asked: CheckRequest, console: Console) -> Outcome:

@@ -1,6 +1,5 @@
 """What is refused before anything is replayed: a folder, path or flag that leads to nothing."""
 
-import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -12,6 +11,7 @@ from evals.loading import LoadReport, Location, load
 from evals.probing.recordings import recorded_models, recordings_of
 from evals.results import CELLS_FOLDER, ROWS_FILE, RUN_FILE, ResultsError, RunFolder
 from evals.settings import KNOWN, Setting
+from evals.shell_words import path_argument, shell_word
 
 OURS: Final = frozenset({CELLS_FOLDER, ROWS_FILE, RUN_FILE, "report.html", "report.md"})
 """What a run writes; hidden files are not looked at."""
@@ -77,8 +77,8 @@ def check_recorded(
     known = _models_about(locations)
     if not known or (reader is not None and reader not in known):
         flag = f"--reader {reader}" if reader else "--probes"
-        path = shlex.quote(str(locations[0].path))
-        model = shlex.quote(reader or "MODEL")
+        path = shell_word(path_argument(locations[0].path))
+        model = shell_word(reader or "MODEL")
         there = f"there are those of {', '.join(sorted(known))}; " if known else ""
         raise StrategyError(
             f"{flag}: no such answers about these transcripts are recorded; {there}"

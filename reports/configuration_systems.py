@@ -1,10 +1,10 @@
 """How the three reference systems, this library and somebody's own code write a setting down."""
 
 import json
-import shlex
 from collections.abc import Mapping
 from typing import Final
 
+from evals.shell_words import shell_line
 from reports.configuration_text import Form, Resolved, call, indented, python
 from reports.shares import MedianSize, comments
 
@@ -121,4 +121,4 @@ def command_line(strategy: str, resolved: Resolved, given: frozenset[str]) -> Fo
                 value = value.share.given
             text = value if isinstance(value, str) else json.dumps(value)
             words += ["--set", f"{name}={text}"]
-    return Form("command line", "shell", shlex.join(words))
+    return Form("command line", "shell", shell_line(words))

@@ -105,7 +105,7 @@ def test_a_hostile_folder_name_stays_one_quoted_line(tmp_path):
     lines = lines_of(find_places(home, {}))
 
     assert all("\n" not in line for line in lines)
-    assert any("audit '" in line for line in lines)
+    assert any("audit $'" in line for line in lines)
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"]])

@@ -77,6 +77,18 @@ def test_the_exit_code_is_of_the_run_and_the_command_to_gate_on_is_named(
     assert "Self-checks of the instrument: " in said
 
 
+def test_the_command_to_gate_on_names_a_folder_that_looks_like_a_flag(
+    chats, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    arguments = ["clear_tool_results", chats, "keep_last_results=1", "--out", "./-run\x1b[31m"]
+
+    _, _, error = command(monkeypatch, capsys, *arguments)
+
+    assert error.replace("\n", "").isprintable()
+    assert "compaction-evals recommend $'./-run\\x1b[31m'" in error
+
+
 def test_the_command_that_measures_the_medians_runs_them(chats, tmp_path, monkeypatch, capsys):
     write_chats(tmp_path / "more", count=2, n_messages=31)
     arguments = ["drop_oldest", chats, tmp_path / "more", "keep_tail_tokens=60%", "--seed", "4"]
@@ -107,7 +119,11 @@ def test_the_command_that_measures_the_medians_runs_them(chats, tmp_path, monkey
         (("clear_tool_result", "k=1,2"), "did you mean 'clear_tool_results'?"),
         (("clear_tool_results", "keep_last_result=1,2"), "did you mean 'keep_last_results'?"),
         (("clear_tool_results", "keep_last_results=1:9:0"), "the step of '1:9:0' must be above 0"),
-        (("clear_tool_results", "min_chars=1", "min_chars=2"), "has 'min_chars' twice"),
+        (("clear_tool_results", "min_chars=1", "min_chars=2"), "sweep has 'min_chars' twice"),
+        (
+            ("clear_tool_results", "min_chars=1", "--grid", "min_chars=2"),
+            "min_chars is in --grid and beside it; leave one out",
+        ),
         (("snip_middle", "./no=thing", "keep_head=1,2"), "no=thing"),
     ],
 )

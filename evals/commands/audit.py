@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from compaction.errors import one_line
 from evals.commands.completion import complete_strategy
 from evals.commands.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
 from evals.commands.flags import (
@@ -119,7 +120,7 @@ def _write(audited: "Audited", folder: Path) -> None:
 
     write_files(audited.audit, folder)
     write_text(folder / PAGE_FILE, audit_html(to_json(audited.audit)))
-    typer.echo(f"wrote {folder / PAGE_FILE}", err=True)
+    typer.echo(one_line(f"wrote {folder / PAGE_FILE}"), err=True)
 
 
 def _with_bar(asked: "AuditRequest") -> "Audited":
@@ -132,7 +133,6 @@ def _with_bar(asked: "AuditRequest") -> "Audited":
         TimeRemainingColumn,
     )
 
-    from compaction.errors import one_line
     from evals.audit.command import run_audit
     from evals.run_verdict import say_refused
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from compaction.errors import one_line
+
 
 def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR")] = Path(),
@@ -18,4 +20,4 @@ def init(
     from evals.starter import write_starter
 
     for path in write_starter(folder, overwrite=force):
-        typer.echo(f"wrote {path}")
+        typer.echo(one_line(f"wrote {path}"))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from compaction.errors import one_line
 from evals.commands.flags import Cluster
 from evals.commands.progress import steps
 
@@ -53,6 +54,7 @@ def write_reports(
     """
     from rich.console import Console
 
+    from evals.audit.command import write_text
     from reports import page, tables
     from reports.frames import load
 
@@ -61,15 +63,16 @@ def write_reports(
         note("reading the run")
         run_frames = load(path, cluster=cluster)
         note("report.md")
-        (path / "report.md").write_text(tables.markdown(run_frames), encoding="utf-8")
+        write_text(path / "report.md", tables.markdown(run_frames))
         note("report.html")
-        (path / "report.html").write_text(page.html(run_frames), encoding="utf-8")
+        write_text(path / "report.html", page.html(run_frames))
         note("table")
         table = tables.terminal(
             run_frames, width=console.width, show_faults=show_faults, show_costs=show_costs
         )
     console.print(table)
-    console.print(f"report: {path / 'report.html'}", markup=False, highlight=False)
+    place = one_line(f"report: {path / 'report.html'}")
+    console.print(place, markup=False, highlight=False, soft_wrap=True)
     return run_frames
 
 
@@ -80,6 +83,6 @@ def _export(run: "Run", target: Path) -> None:
     with steps("exporting", len(files)) as note:
         written = export(files, target, note)
     for path in written:
-        typer.echo(f"wrote {path}")
+        typer.echo(one_line(f"wrote {path}"))
     if not has_parquet():
         typer.echo("no Parquet: pip install 'compaction-evals[parquet]'", err=True)

@@ -1,7 +1,6 @@
 """What is said to somebody who types the bare command: what is there, and what to do next."""
 
 import os
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ import typer
 
 from compaction.errors import one_line
 from evals.session_places import FoundPlace, find_places
+from evals.shell_words import shell_word
 
 Ask = Callable[[str], bool]
 
@@ -80,9 +80,11 @@ def _shown(path: Path) -> str:
     """Return a path as a shell takes it, with ~ for the home folder where that is shorter."""
     home = str(Path.home())
     text = str(path)
-    if text.startswith(f"{home}{os.sep}"):
-        return "~" + one_line(shlex.quote(text[len(home) :]))
-    return one_line(shlex.quote(text))
+    inside = f"{home}{os.sep}"
+    # A quoted slash would end no ~, and a shell would leave it as it is.
+    if text.startswith(inside) and text != inside:
+        return f"~{os.sep}{shell_word(text.removeprefix(inside))}"
+    return shell_word(text)
 
 
 def _size(found: FoundPlace) -> str:

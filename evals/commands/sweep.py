@@ -1,14 +1,13 @@
 """`sweep`: one strategy under every combination of values, and what to choose of them."""
 
-import re
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-from compaction.errors import StrategyError
+from compaction.errors import StrategyError, one_line
 from evals.commands.completion import complete_strategy
 from evals.commands.flags import (
     DEFAULT_JOBS,
@@ -38,8 +37,7 @@ from evals.commands.recommend import (
     wanted_reach,
 )
 from evals.config import Config
-
-_PARAMETER: Final = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+from evals.shell_words import PARAMETER, path_argument, shell_line
 
 
 def sweep(
@@ -95,7 +93,7 @@ def sweep(
     check_model(model, base_url)
     minimum = wanted_reach(min_reach)
     paths, given = _split(rest or [])
-    values = {**grids_of(grid or [], "--grid"), **grids_of(given, "")}
+    values = _values(context, grid or [], given)
     if not values:
         raise StrategyError(
             f"nothing to vary: name a parameter of {strategy} with its values, as "
@@ -126,23 +124,37 @@ def sweep(
     )
     gate = _gate(finished.folder, min_reach, margin, cluster)
     for line in (
-        f"wrote {finished.folder}",
+        one_line(f"wrote {finished.folder}"),
         f"to gate on it (exit code {code} now, {MEANINGS[code]}): {gate}",
     ):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(verdict(finished, console))
 
 
+def _values(context: typer.Context, grid: list[str], given: list[str]) -> dict[str, list[str]]:
+    """Return the values of every parameter; those of a config file give way.
+
+    Raises:
+        StrategyError: no values, or a parameter is on the command line twice.
+    """
+    flagged, values = grids_of(grid, "--grid"), grids_of(given, "sweep")
+    source = context.get_parameter_source("grid")
+    is_typed = source is not None and source.name == "COMMANDLINE"
+    if is_typed and (twice := next((name for name in flagged if name in values), None)):
+        raise StrategyError(f"{twice} is in --grid and beside it; leave one out")
+    return flagged | values
+
+
 def _gate(folder: Path, min_reach: str | None, margin: float | None, cluster: str) -> str:
     """Return the command whose exit code is about the recommendation."""
-    words = ["compaction-evals", "recommend", str(folder)]
+    words = ["compaction-evals", "recommend", path_argument(folder)]
     words += [] if min_reach is None else ["--min-reach", min_reach]
     words += [] if margin is None else ["--margin", f"{margin:.12g}"]
     words += [] if cluster == "session" else ["--cluster", cluster]
-    return shlex.join(words)
+    return shell_line(words)
 
 
 def _split(rest: list[str]) -> tuple[tuple[Path, ...], list[str]]:
     """Tell paths from parameters."""
-    given = [item for item in rest if _PARAMETER.fullmatch(item)]
-    return tuple(Path(item) for item in rest if not _PARAMETER.fullmatch(item)), given
+    given = [item for item in rest if PARAMETER.match(item)]
+    return tuple(Path(item) for item in rest if not PARAMETER.match(item)), given

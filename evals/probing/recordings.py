@@ -5,7 +5,6 @@ beside the logs, but in the recordings folder, by the digest of the conversation
 """
 
 import hashlib
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from compaction.llm import ChatModel
 from evals.cassettes import load_cassette
 from evals.datasets_folder import ANSWERS_FOLDER, CASSETTE_NAMES, FACTS_NAME
 from evals.probing.answers import TEMPERATURE, Endpoint, RecordedChat, model_folder
+from evals.shell_words import path_argument, shell_word
 from evals.transcripts import Transcript
 
 OWN_RECORDINGS: Final = Path("compaction-recordings") / "answers"
@@ -52,10 +52,10 @@ class Recordings:
         known = recorded_models(self.folder)
         if not self.wanted and len(known) > 1:
             return f"there are answers of {', '.join(known)}: take one's with --reader"
-        model = "MODEL" if self.model == NO_MODEL else shlex.quote(self.model)
-        path = shlex.quote(str(self.path))
+        model = "MODEL" if self.model == NO_MODEL else shell_word(self.model)
+        path = shell_word(path_argument(self.path))
         command = f"compaction-evals probe {path} --model {model} --base-url URL"
-        return " ".join([command, *map(shlex.quote, flags)])
+        return " ".join([command, *map(shell_word, flags)])
 
     def chat(
         self, file: str, *, temperature: float = TEMPERATURE, live: ChatModel | None = None
