@@ -1,5 +1,7 @@
 """Files that are written completely or not at all."""
 
+import errno
+import os
 import secrets
 from pathlib import Path
 
@@ -10,6 +12,8 @@ def write_atomically(path: Path, data: bytes) -> None:
     Raises:
         OSError: nothing was written.
     """
+    if path.name in ("", ".."):  # the root, or the current folder, or the one above
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     temporary = path.with_name(f".writing-{secrets.token_hex(8)}")
     try:
         with temporary.open("xb") as file:

@@ -15,6 +15,8 @@ from compaction.errors import CompactionError
 
 CONFIG_FILE: Final = "compaction-evals.toml"
 """Read from the folder where a command is started, unless --config names another."""
+MAX_BYTES: Final = 1_000_000
+"""A longer file is no config file."""
 Value = str | int | float | bool
 
 
@@ -56,7 +58,11 @@ def read_config(path: Path, commands: Mapping[str, Mapping[str, Flag]]) -> Confi
         ConfigError: not readable, not TOML, or a key or kind of value that no flag has.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:  # a device or a pipe has no size to ask for
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise ConfigError(f"{path} is too large for a config file")
+        content = tomllib.loads(data.decode("utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
@@ -89,6 +95,8 @@ def _default(where: str, key: str, value: Any, flags: Mapping[str, Flag]) -> tup
             raise ConfigError(f"{place} must be true or false, not {_kind(value)}")
         return flag.parameter, value
     if not flag.takes_many:
+        if isinstance(value, bool):  # which would pass for the number 1
+            raise ConfigError(f"{place} must be text or a number, not {_kind(value)}")
         return flag.parameter, _scalar(place, value)
     if isinstance(value, dict):
         if any(not item.strip() for item in value):

@@ -146,7 +146,7 @@ class RunFolder:
                 os.fsync(file.fileno())
                 return Place(file.tell() - len(line), row.status == "ok")
         except OSError as error:
-            raise ResultsError(f"cannot write {self.rows_path}: {error.strerror}") from error
+            raise _unwritten(self.rows_path, error) from error
 
     def write_sidecar(self, cell_id: str, content: Json) -> None:
         """Write what a cell's row does not hold; before the row, so that no row lacks its own."""
@@ -158,7 +158,7 @@ class RunFolder:
         try:
             write_atomically(cells / f"{new_id}.json", (cells / f"{cell_id}.json").read_bytes())
         except OSError as error:
-            raise ResultsError(f"cannot write {cells}: {error.strerror}") from error
+            raise _unwritten(cells, error) from error
 
     def sidecar(self, cell_id: str) -> Json | None:
         return _read_json(self.path / CELLS_FOLDER / f"{cell_id}.json")
@@ -220,7 +220,14 @@ class RunFolder:
         try:
             write_atomically(path, text.encode("utf-8", "replace"))
         except OSError as error:
-            raise ResultsError(f"cannot write {path}: {error.strerror}") from error
+            raise _unwritten(path, error) from error
+
+
+def _unwritten(path: Path, error: OSError) -> ResultsError:
+    return ResultsError(
+        f"cannot write {path}: {error.strerror}; what was scored is kept: make room, or allow "
+        "writing there, and run again"
+    )
 
 
 def cell_id_of(content: Mapping[str, Any]) -> str:

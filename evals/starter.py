@@ -30,5 +30,7 @@ def write_starter(folder: Path, *, overwrite: bool = False) -> list[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, (templates / template).read_bytes())
         except OSError as error:
-            raise CompactionError(f"cannot write {path}: {error.strerror or error}") from error
+            raise CompactionError(
+                f"cannot write {path}: {error.strerror or error}; choose another folder"
+            ) from error
     return list(paths)

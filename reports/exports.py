@@ -69,7 +69,9 @@ def export(
             note(name)
             write(folder / name)
     except OSError as error:
-        raise ResultsError(f"cannot write to {folder}: {error.strerror}") from error
+        raise ResultsError(
+            f"cannot write to {folder}: {error.strerror}; choose another folder"
+        ) from error
     return tuple(folder / name for name, _ in files)
 
 

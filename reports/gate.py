@@ -130,7 +130,7 @@ def _known(name: str, text: str) -> str:
     if name in _NAMES:
         return name
     near = get_close_matches(name, _NAMES, 1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = f" (did you mean {near[0]}?)" if near else ""
     raise ResultsError(
-        f"--fail-on {text!r}: no measure {name!r}{hint} There are {', '.join(_NAMES)}"
+        f"--fail-on {text!r}: no measure {name!r}{hint}; there are {', '.join(_NAMES)}"
     )

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +67,7 @@ def test_tables_stand_for_repeated_flags(tmp_path):
         ("[run]\nshow-text = 1", "show-text must be true or false, not int"),
         ("[run]\nstrategy = 'xun'", "strategy must be a list, not text"),
         ("[run]\njobs = [1]", "jobs must be text or a number, not a list"),
+        ("[run]\njobs = true", "jobs must be text or a number, not true or false"),
         ("[run]\nseed = 2026-01-01", "must be text or a number, not date"),
         ("[run.grid]\nk = ['a,b']", "cannot have a comma"),
         ("[run.grid]\nk = [{}]", "must be text or a number, not a table"),
@@ -83,6 +85,11 @@ def test_tables_stand_for_repeated_flags(tmp_path):
 def test_what_no_flag_takes_is_refused_with_its_place(tmp_path, text, said):
     with pytest.raises(ConfigError, match=said):
         config_of(tmp_path, text)
+
+
+def test_a_file_without_an_end_is_refused():
+    with pytest.raises(ConfigError, match="/dev/zero is too large for a config file"):
+        read_config(Path("/dev/zero"), FLAGS)
 
 
 def test_an_unreadable_file_is_one_line(tmp_path):

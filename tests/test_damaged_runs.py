@@ -96,9 +96,12 @@ def test_transcripts_of_one_name_are_told_apart_by_their_files():
     assert _chosen(rows, "logs/b.json", "xun").transcript_digest == "b"
 
 
-def test_a_folder_in_place_of_a_file_is_one_line(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("target", ["RUN", ".", "/", ".."])
+def test_a_folder_in_place_of_a_file_is_one_line(tmp_path, monkeypatch, capsys, target):
     path = write_run(tmp_path / "run", [row("a", "old", saving=0.5), row("a", "new", saving=0.4)])
-    arguments = ["compare", f"{path}::old", f"{path}::new", "--md", str(tmp_path)]
+    target = target.replace("RUN", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    arguments = ["compare", f"{path}::old", f"{path}::new", "--md", target]
     monkeypatch.setattr("sys.argv", ["compaction-evals", *arguments])
 
     with pytest.raises(SystemExit) as stopped:
@@ -106,5 +109,21 @@ def test_a_folder_in_place_of_a_file_is_one_line(tmp_path, monkeypatch, capsys):
 
     said = " ".join(capsys.readouterr().err.split())
     assert stopped.value.code == 2
-    assert f"cannot write {tmp_path}" in said
+    assert f"cannot write {target}: Is a directory; choose another place" in said
     assert "internal error" not in said
+
+
+def test_a_report_that_cannot_be_written_is_one_line_and_leaves_the_old_one(
+    tmp_path, monkeypatch, capsys
+):
+    path = write_run(tmp_path / "run", [row("a", "old", saving=0.5)])
+    (path / "report.html").mkdir()
+    (path / "report.html" / "mine").touch()
+    monkeypatch.setattr("sys.argv", ["compaction-evals", "report", str(path)])
+
+    with pytest.raises(SystemExit) as stopped:
+        main()
+
+    said = " ".join(capsys.readouterr().err.split())
+    assert stopped.value.code == 2
+    assert said.startswith(f"error: cannot write {path}/report.html: Is a directory")

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -168,3 +169,8 @@ def test_a_file_larger_than_any_price_list_is_refused(write, monkeypatch):
 
     with pytest.raises(PriceError, match="too large"):
         read_price_file(write(SMALLEST))
+
+
+def test_a_file_without_an_end_is_refused():
+    with pytest.raises(PriceError, match="/dev/zero is too large for a price file"):
+        read_price_file(Path("/dev/zero"))

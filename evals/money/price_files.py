@@ -93,9 +93,11 @@ def read_price_file(path: Path) -> tuple[PriceVector, ...]:
 
 def _content(path: Path) -> Any:
     try:
-        if path.stat().st_size > MAX_BYTES:
+        with path.open("rb") as file:  # a device or a pipe has no size to ask for
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
             raise PriceError(f"{path} is too large for a price file")
-        text = path.read_text(encoding="utf-8")
+        text = data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no text"
         raise PriceError(f"cannot read price file {path}: {reason}") from error
