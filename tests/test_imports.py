@@ -112,6 +112,7 @@ def points_up(found: Import) -> bool:
             "evals.fidelity.placebo",
             "evals.power",
             "evals.projects",
+            "evals.shell_words",
             "evals.stats",
             "evals.probing.agreement",
             "evals.probing.replicates",
