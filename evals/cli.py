@@ -9,6 +9,8 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -34,11 +36,13 @@ from evals.commands import (
     sweep,
 )
 from evals.commands.exit_codes import EXIT_INTERRUPTED, EXIT_USAGE
-from evals.config import CONFIG_FILE, Flag, read_config
+from evals.config import CONFIG_FILE, Config, Flag, read_config
 
 PROGRAM: Final = "compaction-evals"
 COMPLETION_VARIABLE: Final = "_COMPACTION_EVALS_COMPLETE"
 """Set by a shell that asks for completions; it gives no arguments then."""
+_config: ContextVar[Config | None] = ContextVar("config", default=None)
+"""What `_global` has read, for errors of the command."""
 _IS_EMPTY_FLAG: Final = re.compile(r"--[\w-]+=\s*")
 app = typer.Typer(
     name=PROGRAM,
@@ -80,10 +84,12 @@ def _global(
     ] = False,
 ) -> None:
     """Read flags that stand before the command; `main` looks at --debug itself."""
+    _config.set(None)
     found = config or (Path(CONFIG_FILE) if Path(CONFIG_FILE).is_file() else None)
     if found is None:
         return
     context.obj = read_config(found, known_flags())
+    _config.set(context.obj)
     context.default_map = {name: dict(table) for name, table in context.obj.defaults.items()}
     if config is None:
         _say(f"flags from {CONFIG_FILE}")
@@ -106,8 +112,26 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 """In the order of `--help`."""
 
+
+def _naming_file(name: str, command: Callable[..., None]) -> Callable[..., None]:
+    """Add to an error of a command which flags of it stand in a config file."""
+
+    @wraps(command)
+    def run_it(*arguments: Any, **flags: Any) -> None:
+        try:
+            command(*arguments, **flags)
+        except CompactionError as error:
+            config = _config.get()
+            if config is not None and (table := config.defaults.get(name)):
+                keys = ", ".join(key.strip("_").replace("_", "-") for key in table)
+                error.add_note(f"flags from {config.path}: [{name}] {keys}")
+            raise
+
+    return run_it
+
+
 for _name, _command in COMMANDS.items():
-    app.command(_name)(_command)
+    app.command(_name)(_naming_file(_name, _command))
 
 
 def known_flags() -> dict[str, dict[str, Flag]]:
@@ -184,7 +208,8 @@ def _failed(error: BaseException, *, debug: bool) -> int:
     elif debug and not isinstance(error, BrokenPipeError):
         raise error
     elif isinstance(error, CompactionError):
-        _say(f"error: {error}")
+        from_file = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+        _say(f"error: {error}{from_file}")
     elif not isinstance(error, BrokenPipeError):
         _say(f"internal error: {type(error).__name__}: {error}; run again with --debug")
     return EXIT_USAGE
@@ -202,10 +227,14 @@ def _usage_text(error: Exception) -> str:
 
 def _place_in_file(context: Any, parameter: Any) -> str:
     """Name file and key of a value that nobody typed."""
-    source = None if parameter is None else context.get_parameter_source(parameter.name)
-    if source is None or source.name != "DEFAULT_MAP":
+    if parameter is None or not _is_from_file(context, parameter):
         return ""
     return f"{context.obj.path}: [{context.command.name}] {_flag_name(parameter)}: "
+
+
+def _is_from_file(context: Any, parameter: Any) -> bool:
+    source = context.get_parameter_source(parameter.name)
+    return source is not None and source.name == "DEFAULT_MAP"
 
 
 def _say(text: str) -> None:

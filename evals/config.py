@@ -72,6 +72,11 @@ def read_config(path: Path, commands: Mapping[str, Mapping[str, Flag]]) -> Confi
         if not command.strip():
             raise ConfigError(f"{path}: a table has an empty name; it must be that of a command")
         where = f"{path}: [{command}]"
+        if not isinstance(table, dict) and (takers := _takers(command, commands)):
+            raise ConfigError(
+                f"{path}: {command} stands in no table; put it below that of its command: "
+                f"{', '.join(f'[{name}]' for name in takers)}"
+            )
         if command not in commands:
             raise ConfigError(f"{where} is no command{_nearest(command, commands)}")
         if not isinstance(table, dict):
@@ -88,7 +93,7 @@ def _default(where: str, key: str, value: Any, flags: Mapping[str, Flag]) -> tup
     name = key.replace("_", "-")
     flag = flags.get(name)
     if flag is None:
-        raise ConfigError(f"{where} has no flag {key!r}{_nearest(name, flags)}")
+        raise ConfigError(f"{where} has no flag {key!r}{_nearest_flag(name, flags)}")
     place = f"{where} {key}"
     if flag.is_switch:
         if not isinstance(value, bool):
@@ -102,9 +107,10 @@ def _default(where: str, key: str, value: Any, flags: Mapping[str, Flag]) -> tup
         if any(not item.strip() for item in value):
             raise ConfigError(f"{place} has an empty name; write {key} = {{NAME = VALUE}}")
         return flag.parameter, [f"{name}={_joined(place, item)}" for name, item in value.items()]
-    if not isinstance(value, list):
-        raise ConfigError(f"{place} must be a list, not {_kind(value)}")
-    return flag.parameter, [str(_scalar(place, item)) for item in value]
+    if isinstance(value, bool):
+        raise ConfigError(f"{place} must be text or a list, not {_kind(value)}")
+    items = value if isinstance(value, list) else [value]
+    return flag.parameter, [str(_scalar(place, item)) for item in items]
 
 
 def _joined(place: str, value: Any) -> str:
@@ -126,6 +132,18 @@ def _scalar(place: str, value: Any) -> Value:
     if isinstance(value, (str, int, float, bool)):
         return value
     raise ConfigError(f"{place} must be text or a number, not {_kind(value)}")
+
+
+def _takers(key: str, commands: Mapping[str, Mapping[str, Flag]]) -> list[str]:
+    flag = key.replace("_", "-").removeprefix("no-")
+    return [name for name, flags in commands.items() if flag in flags]
+
+
+def _nearest_flag(given: str, known: Mapping[str, Flag]) -> str:
+    turned_off = given.removeprefix("no-")
+    if turned_off != given and turned_off in known and known[turned_off].is_switch:
+        return f"; write {turned_off} = false"
+    return _nearest(given, known)
 
 
 def _nearest(given: str, known: Mapping[str, Any]) -> str:

@@ -62,10 +62,13 @@ def test_tables_stand_for_repeated_flags(tmp_path):
     [
         ("[run]\njosb = 2", r"\[run\] has no flag 'josb' \(did you mean 'jobs'\?\)"),
         ("[rnu]\njobs = 2", r"\[rnu\] is no command \(did you mean 'run'\?\)"),
-        ("jobs = 2", r"\[jobs\] is no command"),
+        ("jobs = 2", r"jobs stands in no table; put it below .*\[run\], \[sweep\]"),
+        ("no-controls = true", r"no-controls stands in no table; put it below .*\[run\]"),
+        ("joobs = 2", r"\[joobs\] is no command"),
+        ("[run]\nno-controls = true", r"no flag 'no-controls'; write controls = false"),
         ("run = 2", "must be a table of flags, not int"),
         ("[run]\nshow-text = 1", "show-text must be true or false, not int"),
-        ("[run]\nstrategy = 'xun'", "strategy must be a list, not text"),
+        ("[run]\nstrategy = true", "strategy must be text or a list, not true or false"),
         ("[run]\njobs = [1]", "jobs must be text or a number, not a list"),
         ("[run]\njobs = true", "jobs must be text or a number, not true or false"),
         ("[run]\nseed = 2026-01-01", "must be text or a number, not date"),
@@ -85,6 +88,12 @@ def test_tables_stand_for_repeated_flags(tmp_path):
 def test_what_no_flag_takes_is_refused_with_its_place(tmp_path, text, said):
     with pytest.raises(ConfigError, match=said):
         config_of(tmp_path, text)
+
+
+def test_one_value_needs_no_list(tmp_path):
+    config = config_of(tmp_path, "[run]\nstrategy = 'xun'\ngrid = 'toolcall_keep_max=2,4'\n")
+
+    assert config.defaults["run"] == {"strategy": ["xun"], "grid": ["toolcall_keep_max=2,4"]}
 
 
 def test_a_file_without_an_end_is_refused():
@@ -162,3 +171,16 @@ def test_a_wrong_value_of_the_file_is_named_with_file_and_key(folder, monkeypatc
 
     assert from_file.startswith("error: o.toml: [sweep] cell-timeout: Invalid value for '--cell-t")
     assert typed.startswith("error: Invalid value for '--cell-timeout'")
+
+
+def test_what_a_command_finds_wrong_names_the_flags_of_the_file(folder, monkeypatch, capsys):
+    (folder / "o.toml").write_text("[run]\nstrategy = 'xxun'\nset = {a = 1}\n")
+
+    assert ended(monkeypatch, "--config", "o.toml", "run") == 2
+    from_file = capsys.readouterr().err
+    assert ended(monkeypatch, "run", "--strategy", "xxun") == 2
+    typed = capsys.readouterr().err
+
+    assert from_file.startswith("error: unknown strategy 'xxun' (did you mean 'xun'?)")
+    assert from_file.endswith("(flags from o.toml: [run] strategy, set)\n")
+    assert "flags from" not in typed

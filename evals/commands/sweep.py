@@ -88,6 +88,7 @@ def sweep(
     from rich.console import Console
 
     from evals.running import RunRequest, execute, verdict
+    from evals.settings import Setting, check
 
     config: Config | None = context.obj
     check_model(model, base_url)
@@ -95,6 +96,7 @@ def sweep(
     paths, given = _split(rest or [])
     values = _values(context, grid or [], given)
     if not values:
+        check([Setting(strategy)])
         raise StrategyError(
             f"nothing to vary: name a parameter of {strategy} with its values, as "
             "keep_last_results=1,3,9; `list strategies` names them"
