@@ -6,13 +6,13 @@ Read from rows and sidecars of a run with `--probes`; terminal, Markdown and pag
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from shlex import quote
 from typing import Any, Final
 
 import pandas as pd
 
 from evals.probing.agreement import kappa
 from evals.probing.replicates import components
+from evals.shell_words import path_argument, shell_word
 from reports.frames import Run
 from reports.intervals import Estimate, estimate
 from reports.validity import Validity, validity
@@ -144,12 +144,12 @@ def _unasked_notes(rows: pd.DataFrame) -> Iterator[str]:
         return
     known = set(rows.loc[rows["probes_counted"] > 0, "probe_reader"])
     first = missing.iloc[0]
-    model = quote(clean(first["probe_reader"])) if first["probe_reader"] in known else "MODEL"
-    flags = [f"--set {quote(f'{key}={value}')}" for key, value in first["parameters"].items()]
+    model = shell_word(str(first["probe_reader"])) if first["probe_reader"] in known else "MODEL"
+    flags = [f"--set {shell_word(f'{key}={value}')}" for key, value in first["parameters"].items()]
     command = " ".join(
         [
-            f"compaction-evals probe {quote(clean(first['source']))}",
-            f"--model {model} --base-url URL --strategy {quote(first['strategy'])}",
+            f"compaction-evals probe {shell_word(path_argument(str(first['source'])))}",
+            f"--model {model} --base-url URL --strategy {shell_word(first['strategy'])}",
             *flags,
         ]
     )

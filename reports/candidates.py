@@ -14,7 +14,6 @@ import pandas as pd
 from evals.stats import bootstrap_interval, clustered
 from reports.aggregates import saving_of
 from reports.shares import Share, resolved_and_shares
-from reports.unmatched import name_of
 from reports.wording import listed, plural
 
 BOUND_LEVEL: Final = 0.9
@@ -63,6 +62,8 @@ class Candidate:
     """Of input tokens, all transcripts together."""
     each: pd.DataFrame
     """By transcript with needs: `reach`, `engaged`, `cluster`, `matched_reach`, `oracle_reach`."""
+    names: Mapping[str, str]
+    """Key of a transcript -> its name."""
     costs: pd.DataFrame
     """By transcript: `cost`, `before` (without compaction), `own` (model calls of the setting;
     0 if costs are in tokens), `engaged`, `cluster`."""
@@ -129,11 +130,11 @@ class Candidate:
         return self._beside("oracle_reach")
 
     def values(self) -> list[tuple[str, float]]:
-        return [(name_of(key), float(value)) for key, value in self.each["reach"].items()]
+        return [(self.names[str(key)], float(value)) for key, value in self.each["reach"].items()]
 
     def idle(self) -> frozenset[str]:
         """Return the transcripts with needs on which it did nothing."""
-        return frozenset(name_of(key) for key in self.each.index[~self.each["engaged"]])
+        return frozenset(self.names[str(key)] for key in self.each.index[~self.each["engaged"]])
 
     def within(self, clusters: Iterable[str]) -> "Candidate":
         """Return the same setting on some sessions."""
@@ -208,5 +209,6 @@ def candidate_of(label: str, group: pd.DataFrame, unit: Unit) -> Candidate:
         float(costs["before"].sum()),
         saving_of(group) or 0.0,
         means.loc[means["reach"].notna(), list(_JUDGED)],
+        dict(zip(group["key"], group["transcript"], strict=True)),
         costs,
     )

@@ -17,7 +17,7 @@ from reports.differences import Difference, difference_of, paired
 from reports.frames import Cluster, Run
 from reports.measures import MEASURES, Measure
 from reports.scope import scope
-from reports.unmatched import Side, Unmatched, name_of, new_failures, tried, unmatched
+from reports.unmatched import Side, Unmatched, new_failures, tried, unmatched
 from reports.wording import clean, listed
 
 N_MOVED: Final = 10
@@ -174,10 +174,10 @@ def _compare(
         candidate.label,
         differences,
         (_outcome("broke a rule", *breaks), _outcome("failed", *has_failed)),
-        _moved(pairs),
+        _moved(pairs, candidate.run.names),
         tuple(unmatched(baseline, candidate, provenance, measures)),
         tuple(new_failures(baseline, candidate, provenance)),
-        tuple(map(name_of, keys[worse])),
+        tuple(candidate.run.names[str(key)] for key in keys[worse]),
         scope(baseline.run, provenance),
         baseline.run.clusters_are,
     )
@@ -190,14 +190,16 @@ def _outcome(name: str, ours: Mapping[str, bool], theirs: Mapping[str, bool]) ->
     return Outcome(name, len(keys), first, second, mcnemar_p(first, second))
 
 
-def _moved(pairs: Sequence[tuple[Measure, pd.DataFrame]]) -> tuple[Moved, ...]:
+def _moved(
+    pairs: Sequence[tuple[Measure, pd.DataFrame]], names: Mapping[str, str]
+) -> tuple[Moved, ...]:
     for measure, both in pairs:
         change = (both["candidate"] - both["baseline"]).abs()
         largest = change[change > TIE].sort_values(ascending=False, kind="stable").index[:N_MOVED]
         if len(largest):
             return tuple(
                 Moved(
-                    name_of(key),
+                    names[str(key)],
                     measure,
                     float(both.loc[key, "baseline"]),
                     float(both.loc[key, "candidate"]),

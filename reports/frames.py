@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from operator import attrgetter
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final, Literal
 
 import pandas as pd
@@ -62,6 +62,11 @@ class Run:
         """
         found = self._each.get((provenance, label))
         return by_transcript(self.rows.iloc[:0]).droplevel([0, 1]) if found is None else found
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """Transcript key -> what it is called in this run's reports."""
+        return dict(zip(self.rows["key"], self.rows["transcript"], strict=True))
 
     def sidecar(self, cell_id: str) -> Mapping[str, Any]:
         return RunFolder(self.path).sidecar(cell_id) or {}
@@ -148,6 +153,23 @@ def estimate_of(line: Mapping[str, Any], name: str) -> Estimate:
     return Estimate(**{**values, **counts})
 
 
+def _told_apart(frame: pd.DataFrame) -> pd.Series:
+    """Return each row's transcript by its name, or by its file where several share the name.
+
+    Names are unique within a file only: every OpenAI chat without an id is a `conversation`. The
+    file's name alone does if it tells them apart; `explain` takes both.
+    """
+    firsts = frame.drop_duplicates("key").astype({"transcript": str, "source": str})
+    shared = firsts[firsts["transcript"].duplicated(keep=False)]
+    names = dict(zip(firsts["key"], firsts["transcript"], strict=True))
+    wholes = shared["source"] + " (" + shared["transcript"] + ")"
+    files = shared["source"].map(lambda source: PurePath(source).name)
+    for given in (wholes, shared["source"], files):
+        alone = ~given.duplicated(keep=False)
+        names |= dict(zip(shared.loc[alone, "key"], given[alone], strict=True))
+    return frame["key"].map(names)
+
+
 def _frame(rows: list[Row]) -> pd.DataFrame:
     columns = [item.name for item in fields(Row)]
     # No asdict: it copies every value, which takes longer than reading the file.
@@ -161,6 +183,7 @@ def _frame(rows: list[Row]) -> pd.DataFrame:
     names, digests = frame["transcript"].astype(str), frame["transcript_digest"].astype(str)
     frame["session"] = frame["cluster"].astype(str)
     frame["key"] = names + KEY_SEPARATOR + digests
+    frame["transcript"] = _told_apart(frame)
     frame["scored"] = frame["status"] == "ok"
     truncation = matched(frame, curves(frame)).where(frame["strategy"] != TRUNCATE)
     frame["matched_reach"] = truncation.where(frame["reach"].notna())

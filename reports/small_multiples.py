@@ -15,7 +15,7 @@ from reports.charts import (
     shapes_of,
     short_strategy,
 )
-from reports.frames import KEY_SEPARATOR, Run
+from reports.frames import Run
 from reports.matched import TRUNCATE
 from reports.wording import clean
 
@@ -35,9 +35,7 @@ def small_points(run: Run, provenance: str) -> pd.DataFrame:
     rows = rows[~rows["is_control"] | (rows["strategy"] == TRUNCATE)]
     found = pd.DataFrame(
         {
-            "transcript": [
-                clean(key.partition(KEY_SEPARATOR)[0], MAX_NAME_CHARS) for key in rows["key"]
-            ],
+            "transcript": [clean(name, MAX_NAME_CHARS) for name in rows["transcript"]],
             "setting": [clean(label) for label in rows["label"]],
             "strategy": [short_strategy(name) for name in rows["strategy"]],
             "is_truncation": rows["strategy"].eq(TRUNCATE).to_numpy(),

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import pandas as pd
 
 from reports.differences import is_same_total, values_of
-from reports.frames import KEY_SEPARATOR, Run
+from reports.frames import Run
 from reports.measures import Measure
 
 DIFFERENT_TOTALS: Final = {
@@ -34,23 +34,25 @@ def unmatched(
 ) -> Iterator[Unmatched]:
     """Yield what is in one run only, or was compared in part, with the reason."""
     ours, theirs = (tried(side, provenance) for side in (baseline, candidate))
-    changed = {name_of(key) for key in ours} & {name_of(key) for key in theirs}
-    for mine, other, side in ((ours, theirs, "baseline"), (theirs, ours, "candidate")):
-        for key in mine:
-            if key in other:
-                continue
-            if name_of(key) in changed:
-                if side == "baseline":
-                    yield Unmatched(name_of(key), "its content differs between the runs")
-            else:
-                yield Unmatched(name_of(key), f"only in the {side}")
+    # Names are unique within a file only, so what is in both runs tells nothing of its namesakes.
+    only_ours = [baseline.run.names[key] for key in ours if key not in theirs]
+    only_theirs = [candidate.run.names[key] for key in theirs if key not in ours]
+    changed = set(only_ours) & set(only_theirs)
+    for name in only_ours:
+        is_changed = name in changed
+        yield Unmatched(
+            name, "its content differs between the runs" if is_changed else "only in the baseline"
+        )
+    for name in only_theirs:
+        if name not in changed:
+            yield Unmatched(name, "only in the candidate")
     for key in (key for key in ours if key in theirs):
         failed = [
             name for name, side in (("baseline", ours), ("candidate", theirs)) if not side[key]
         ]
         if failed:
             where = "both" if len(failed) > 1 else f"the {failed[0]}"
-            yield Unmatched(name_of(key), f"failed in {where}")
+            yield Unmatched(baseline.run.names[key], f"failed in {where}")
     yield from _without_value(baseline, candidate, provenance, measures)
 
 
@@ -60,6 +62,7 @@ def _without_value(
     """Yield transcripts that both scored and that a measure of the table leaves out."""
     ours = baseline.run.each(provenance, baseline.label)
     theirs = candidate.run.each(provenance, candidate.label)
+    names = baseline.run.names
     keys = ours.index.intersection(theirs.index)
     ours, theirs = ours.loc[keys], theirs.loc[keys]
     engaged = ours["engaged"] & theirs["engaged"]
@@ -69,7 +72,7 @@ def _without_value(
             for name, side in (("baseline", ours), ("candidate", theirs))
             if not side.loc[key, "engaged"]
         ]
-        yield Unmatched(name_of(key), f"no fidelity: {' and '.join(idle)} not engaged")
+        yield Unmatched(names[str(key)], f"no fidelity: {' and '.join(idle)} not engaged")
     for measure in measures:
         values = [values_of(measure, side) for side in (ours, theirs)]
         if not any(side.notna().any() for side in values):
@@ -80,7 +83,7 @@ def _without_value(
             has = [bool(pd.notna(side[key])) for side in values]
             reason = _reason(measure, has, is_same=bool(is_same[key]))
             if reason is not None:
-                yield Unmatched(name_of(key), reason)
+                yield Unmatched(names[str(key)], reason)
 
 
 def _reason(measure: Measure, has: Sequence[bool], *, is_same: bool) -> str | None:
@@ -94,7 +97,7 @@ def new_failures(baseline: Side, candidate: Side, provenance: str) -> Iterator[s
     theirs = tried(candidate, provenance)
     for key, is_scored in tried(baseline, provenance).items():
         if is_scored and theirs.get(key) is False:
-            yield name_of(key)
+            yield candidate.run.names[key]
 
 
 def tried(side: Side, provenance: str) -> Mapping[str, bool]:
@@ -104,8 +107,3 @@ def tried(side: Side, provenance: str) -> Mapping[str, bool]:
     return {
         str(key): bool(ok) for key, ok in mine.groupby("key", sort=False)["scored"].all().items()
     }
-
-
-def name_of(key: object) -> str:
-    """Return the transcript's name from its key in a frame."""
-    return str(key).partition(KEY_SEPARATOR)[0]

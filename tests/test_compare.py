@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -466,3 +467,50 @@ def test_runs_of_controls_alone_have_nothing_to_compare(tmp_path):
 
     with pytest.raises(ResultsError, match="There are only controls and only controls"):
         compare_runs(*runs)
+
+
+def namesakes(folder, label="s", places=("a.json", "b.json", "c.json")):
+    return [
+        replace(
+            row("conversation", label, saving=0.5, reach=0.5, needs=4),
+            cell_id=f"{label}{place}",
+            transcript_digest=f"digest of {place}",
+            source=f"{folder}/{place}",
+        )
+        for place in places
+    ]
+
+
+def test_what_is_missing_is_not_taken_for_changed_because_of_a_namesake(tmp_path):
+    whole = load(write_run(tmp_path / "whole", namesakes("old")))
+    part = load(write_run(tmp_path / "part", namesakes("new", places=("a.json",))))
+
+    (found,) = compare(Side(whole, "s"), Side(part, "s"))
+    (turned,) = compare(Side(part, "s"), Side(whole, "s"))
+
+    assert {(each.transcript, each.reason) for each in found.unmatched} == {
+        ("b.json", "only in the baseline"),
+        ("c.json", "only in the baseline"),
+    }
+    assert {(each.transcript, each.reason) for each in turned.unmatched} == {
+        ("b.json", "only in the candidate"),
+        ("c.json", "only in the candidate"),
+    }
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path):
+    rows = [
+        *namesakes("x", places=("a.json",)),
+        *(
+            replace(each, transcript_digest="y", cell_id="y")
+            for each in namesakes("y", places=("a.json",))
+        ),
+    ]
+    more = [
+        replace(rows[0], transcript=f"{at}", cell_id=f"{at}", transcript_digest=f"{at}")
+        for at in range(2)
+    ]
+
+    names = set(load(write_run(tmp_path / "run", [*rows, *more])).names.values())
+
+    assert names == {"x/a.json", "y/a.json", "0", "1"}

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -622,7 +623,7 @@ def test_self_checks_that_are_met_are_one_line(tmp_path, monkeypatch, capsys):
 
 def candidate(cost, reach):
     each = pd.DataFrame({"reach": [reach], "engaged": [True], "cluster": ["s"]}, index=["t"])
-    return Candidate(f"{cost}/{reach}", "s", {}, {}, {}, cost, 100.0, 0.5, each, each)
+    return Candidate(f"{cost}/{reach}", "s", {}, {}, {}, cost, 100.0, 0.5, each, {}, each)
 
 
 points = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=1, max_size=12)
@@ -712,3 +713,23 @@ def test_a_run_of_controls_has_nothing_to_recommend(tmp_path, monkeypatch, capsy
 
     assert code == 1
     assert "nothing to recommend" in out
+
+
+def test_transcripts_of_one_name_are_told_apart_by_their_files(tmp_path):
+    # Names are unique within a file only; both files hold a `conversation`.
+    rows = [
+        row("conversation", setting(1), saving=saving, reach=reach, needs=4, engaged=saving > 0)
+        for saving, reach in ((0.5, 0.7), (0.0, 1.0))
+    ]
+    rows = [
+        replace(each, cell_id=f"c{at}", transcript_digest=f"d{at}", source=f"logs/{at}.json")
+        for at, each in enumerate(rows)
+    ]
+
+    (found,) = recommended(tmp_path, rows, min_reach=0.5)
+
+    (shown,) = recommend_json.as_json([found])["recommendations"]
+    assert shown["chosen"]["by_transcript"] == {"0.json": 0.7, "1.json": 1.0}
+    assert shown["chosen"]["worst"]["transcript"] == "0.json"
+    text = "\n".join(recommend_text.sentences(found))
+    assert "Its reach by transcript, %: 0.json 70.0, 1.json 100.0 (did nothing)." in text
