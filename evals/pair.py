@@ -6,7 +6,7 @@ A model is asked once for both.
 from collections import Counter
 from dataclasses import replace
 from operator import is_
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from compaction.errors import ModelError
 from compaction.history import Entries, History, View
@@ -16,6 +16,16 @@ from compaction.strategy import Context, Patient, Request, Strategy, Waiting
 
 Outcomes = dict[ModelCall, list[ModelReply | ModelError]]
 """What came of each call, in the order in which it was made."""
+Answered = tuple[ModelCall, ModelReply]
+
+
+@runtime_checkable
+class SelfAnswering(Protocol):
+    """A compactor that has some of its calls answered itself: they cost what others do."""
+
+    def take_answered(self) -> tuple[Answered, ...]:
+        """Return what was asked and answered since the last time this was called."""
+        ...
 
 
 class RememberingModel:
@@ -30,9 +40,9 @@ class RememberingModel:
         self._model = model
         self._outcomes = outcomes
         self._made: Counter[ModelCall] = Counter()
-        self._answered: list[tuple[ModelCall, ModelReply]] = []
+        self._answered: list[Answered] = []
 
-    def take_answered(self) -> tuple[tuple[ModelCall, ModelReply], ...]:
+    def take_answered(self) -> tuple[Answered, ...]:
         """Return what was asked and answered since the last time this was called."""
         if not self._answered:
             return ()
@@ -74,7 +84,7 @@ class Sent(NamedTuple):
     view: View
     twin: View
     unchanged: int
-    calls: tuple[tuple[ModelCall, ModelReply], ...]
+    calls: tuple[Answered, ...]
     grew: bool
 
 
@@ -87,6 +97,7 @@ class Pair:
         self.first, self._second = (
             strategy.start(replace(context, store=MemoryStore())) for _ in range(2)
         )
+        self._own = self.first if isinstance(self.first, SelfAnswering) else None
         self._patient = [each for each in (self.first, self._second) if isinstance(each, Patient)]
         self._view = self._twin = View(())
         self._seen = 0
@@ -97,6 +108,8 @@ class Pair:
         twin = drive(self._second.steps(history, request), self._models[1])
         self._view, self._twin, self._seen = view, twin, len(history)
         calls = self._models[0].take_answered()
+        if self._own is not None:
+            calls += self._own.take_answered()
         unchanged = view.same_as(before)
         grew = bool(seen and not view.events and not calls and unchanged == len(before))
         if grew:

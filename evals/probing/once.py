@@ -11,7 +11,7 @@ from typing import ClassVar, Final, Literal
 from compaction.errors import ModelError
 from compaction.extractive import ExtractiveModel
 from compaction.history import Entries, History, View
-from compaction.llm import ModelCall, Steps, Usage, drive
+from compaction.llm import ModelCall, ModelReply, Steps, Usage, drive
 from compaction.messages import Message, Messages
 from compaction.model_wire import FIRST_SEED
 from compaction.prompts import PlainPrompt, escape, render_conversation
@@ -21,6 +21,7 @@ from compaction.systems.three_layer_strategy import ThreeLayer
 from compaction.systems.xun_prompts import COMPACTED_SYSTEM_PROMPT, XunSummaryPrompt
 from compaction.tiers.clear_tool_results import ClearToolResults
 from compaction.tiers.summarize import Summarize
+from evals.pair import Answered
 from evals.probing.boundaries import is_reached
 
 PromptName = Literal["xun", "my_pi_agent", "three_layer", "plain", "headings"]
@@ -98,13 +99,13 @@ class SummaryOnce:
     def start(self, context: Context) -> Compactor:
         return _Once(self, context)
 
-    def compact(self, view: View, context: Context) -> Steps[View]:
+    def compact(self, view: View, context: Context, writer: "_Writer") -> Steps[View]:
         """Return the view with the summary; unchanged if there was none to be had."""
         steps = self.tier().steps(view, context)
         if self.replicate:
             steps = _under_seed(steps, FIRST_SEED + self.replicate)
         if self.by == "extractive":
-            return drive(steps, ExtractiveModel())
+            return drive(steps, writer)
         return (yield from steps)
 
     def tier(self) -> Summarize:
@@ -163,9 +164,31 @@ class ClearOnce:
     def start(self, context: Context) -> Compactor:
         return _Once(self, context)
 
-    def compact(self, view: View, context: Context) -> Steps[View]:
+    def compact(self, view: View, context: Context, writer: "_Writer") -> Steps[View]:
         yield from ()
         return ClearToolResults(keep_last_results=self.keep_last_results).apply(view, context)
+
+
+class _Writer:
+    """The extractive summariser, and what it was asked: a strategy pays for it as for a model."""
+
+    def __init__(self) -> None:
+        self._model = ExtractiveModel()
+        self._answered: list[Answered] = []
+        self.name = self._model.name
+
+    def complete(self, call: ModelCall) -> ModelReply:
+        reply = self._model.complete(call)
+        self._answered.append((call, reply))
+        return reply
+
+    async def acomplete(self, call: ModelCall) -> ModelReply:
+        return self.complete(call)
+
+    def take_answered(self) -> tuple[Answered, ...]:
+        answered = tuple(self._answered)
+        self._answered.clear()
+        return answered
 
 
 @dataclass(slots=True)
@@ -177,12 +200,13 @@ class _Once:
     _kept: Entries = ()
     _seen: int = 0
     _is_done: bool = False
+    _writer: _Writer = field(default_factory=_Writer)
 
     def steps(self, history: History, request: Request) -> Steps[View]:
         view = View(self._kept + history.entries(self._seen))
         reached = is_reached(history, self.context.counter, self.strategy.at_tokens)
         if reached and not self._is_done:
-            view = yield from self.strategy.compact(view, self.context)
+            view = yield from self.strategy.compact(view, self.context, self._writer)
             self._is_done = True
         self._kept, self._seen = view.entries, len(history)
         return view
@@ -192,3 +216,6 @@ class _Once:
 
     def recover(self, handle: str) -> str | None:
         return None
+
+    def take_answered(self) -> tuple[Answered, ...]:
+        return self._writer.take_answered()
