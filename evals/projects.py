@@ -1,7 +1,14 @@
 """Which working folders are of one project, and which transcripts therefore belong together."""
 
+import re
 from collections.abc import Hashable, Iterable
 from pathlib import PurePath
+from typing import Final
+
+_HOLDER: Final = re.compile(
+    r"(?:|\.|~|[a-z]:|(?:[a-z]:|/mnt/[a-z])?/(?:home|users)(?:/[^/]+)?|/root|(?:/private)?/tmp)"
+)
+"""Roots, homes and places for temporary files, in lower case and with slashes."""
 
 
 def are_of_one_project(one: str | None, other: str | None) -> bool:
@@ -21,14 +28,18 @@ def projects_of(sessions: Iterable[tuple[Hashable, str | None]]) -> dict[Hashabl
     """Return session -> the name of its project; None where no transcript of it names one.
 
     Folders of one session are of one project, and so is what is of one project with either: what
-    hangs together is never counted twice. The name is the shortest folder's.
+    hangs together is never counted twice. The name is the shortest folder's. A home folder or a
+    root holds all projects and joins none: one session there would make one project of them all.
 
     Args:
         sessions: Session and working folder of each transcript.
     """
     folders: dict[Hashable, set[str]] = {}
     for session, folder in sessions:
-        folders.setdefault(session, set()).update([] if folder is None else [folder])
+        folders.setdefault(session, set()).update([folder] if folder else [])
+    for session, mine in folders.items():
+        # Whoever starts at home and works in a project says nothing about others who do.
+        folders[session] = {each for each in mine if not _holds_projects(each)} or mine
     groups: list[set[str]] = []
     for mine in filter(None, folders.values()):
         joined = [group for group in groups if _hang_together(group, mine)]
@@ -40,7 +51,20 @@ def projects_of(sessions: Iterable[tuple[Hashable, str | None]]) -> dict[Hashabl
 
 def _hang_together(one: Iterable[str], other: Iterable[str]) -> bool:
     others = tuple(other)
-    return any(are_of_one_project(first, second) for first in one for second in others)
+    return any(
+        first == second
+        or (
+            not (_holds_projects(first) or _holds_projects(second))
+            and are_of_one_project(first, second)
+        )
+        for first in one
+        for second in others
+    )
+
+
+def _holds_projects(folder: str) -> bool:
+    """Whether a folder is a root, a home, or the place for temporary files."""
+    return _HOLDER.fullmatch(folder.replace("\\", "/").rstrip("/").casefold()) is not None
 
 
 def _by_size(folder: str) -> tuple[int, str]:

@@ -60,6 +60,45 @@ def test_folders_of_one_session_join_their_projects():
     }
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        *("/", "", ".", "~", "/home/me", "/home/me/", "/Users/me", "/root", "/tmp"),
+        *("/mnt/c/Users/me", "C:\\", "C:\\Users\\me", "c:/users/me/"),
+    ],
+)
+def test_a_session_in_a_home_or_a_root_does_not_make_one_project_of_all(place):
+    below = {
+        "s1": "/home/me/cli",
+        "s2": "/Users/me/web",
+        "s3": "/root/a",
+        "s4": "/tmp/b",
+        "s5": "C:\\Users\\me\\c",
+        "s6": "/mnt/c/Users/me/d",
+        "s7": "e",
+    }
+
+    found = projects_of([*below.items(), ("here", place), ("there", place)])
+
+    assert {name: found[name] for name in below} == below
+    assert found["here"] == found["there"] == (place or None)
+
+
+def test_a_session_that_went_to_its_project_from_home_is_of_that_project():
+    home = "/home/me"
+    found = projects_of(
+        [
+            ("s1", home),
+            ("s1", f"{home}/cli"),
+            ("s2", "/srv/cli"),
+            ("s3", home),
+            ("s3", f"{home}/web"),
+        ]
+    )
+
+    assert found == {"s1": "/srv/cli", "s2": "/srv/cli", "s3": "/home/me/web"}
+
+
 folders = st.lists(st.sampled_from(["a", "b", "c", ".worktrees"]), min_size=1, max_size=3)
 pairs = st.lists(
     st.tuples(st.integers(0, 5), st.none() | folders.map(lambda parts: "/" + "/".join(parts))),
