@@ -17,7 +17,8 @@ from reports.differences import Difference, difference_of, paired
 from reports.frames import Cluster, Run
 from reports.measures import MEASURES, Measure
 from reports.scope import scope
-from reports.unmatched import Side, Unmatched, new_failures, tried, unmatched
+from reports.sides import Side, both_idle
+from reports.unmatched import Unmatched, new_failures, unmatched
 from reports.wording import clean, listed
 
 N_MOVED: Final = 10
@@ -67,6 +68,9 @@ class Comparison:
     """Transcripts that the baseline scored and the candidate failed on."""
     new_violations: tuple[str, ...]
     """Transcripts on which the candidate broke a rule that the baseline kept."""
+    idle_baseline: tuple[str, ...]
+    """Compared transcripts on which the baseline did not engage: it counts with what it kept."""
+    idle_candidate: tuple[str, ...]
     scope: str | None = None
     """From how many projects the sessions come, where that is known."""
     clusters_are: Cluster = "session"
@@ -156,18 +160,22 @@ def _check_label(side: Side) -> None:
 def _compare(
     baseline: Side, candidate: Side, provenance: str, measures: Sequence[Measure]
 ) -> Comparison:
-    ours = baseline.run.each(provenance, baseline.label)
-    theirs = candidate.run.each(provenance, candidate.label)
+    ours, theirs = baseline.each(provenance), candidate.each(provenance)
     keys = ours.index.intersection(theirs.index)
     ours, theirs = ours.loc[keys], theirs.loc[keys]
     pairs = [(measure, paired(measure, ours, theirs)) for measure in measures]
     differences = tuple(difference_of(*pair) for pair in pairs if len(pair[1]))
     worse = theirs["violations"] > ours["violations"]
     has_failed = [
-        {key: not is_scored for key, is_scored in tried(side, provenance).items()}
+        {key: not is_scored for key, is_scored in side.tried(provenance).items()}
         for side in (baseline, candidate)
     ]
+    idle = both_idle(ours, theirs)
     breaks = [dict(side["violations"] > 0) for side in (ours, theirs)]
+
+    def names(found: pd.Index) -> tuple[str, ...]:
+        return tuple(candidate.run.names[str(key)] for key in found)
+
     return Comparison(
         provenance,
         baseline.label,
@@ -177,7 +185,9 @@ def _compare(
         _moved(pairs, candidate.run.names),
         tuple(unmatched(baseline, candidate, provenance, measures)),
         tuple(new_failures(baseline, candidate, provenance)),
-        tuple(candidate.run.names[str(key)] for key in keys[worse]),
+        names(keys[worse]),
+        names(keys[~idle & ~ours["engaged"]]),
+        names(keys[~idle & ~theirs["engaged"]]),
         scope(baseline.run, provenance),
         baseline.run.clusters_are,
     )

@@ -35,7 +35,9 @@ TABLE_CHARS: Final = 120
 EXPLANATION: Final = (
     "Difference: candidate minus baseline, mean over the transcripts that both scored; of saved "
     "input and dollars what all of these save together, of what they take together; fractions in "
-    "percentage points. Interval: bootstrap over sessions, of fewer than 20 the wider of it and "
+    "percentage points. A side that saved less than 1 % on a transcript counts with what it kept: "
+    "all, if it did nothing; where neither saved more and both kept the same, there is nothing to "
+    "compare. Interval: bootstrap over sessions, of fewer than 20 the wider of it and "
     "Student's t. p: sign flips, two-sided; where there is a verdict it is adjusted (Holm) for all "
     "of those here, else it stands as it is. Verdict: non-inferior if the whole 90 % interval, "
     "which stands beside it, is better than minus the margin, inferior if the whole of it is "
@@ -159,6 +161,8 @@ def notes(comparison: Comparison) -> Iterator[str]:
         measure = comparison.moved[0].measure
         moved = ", ".join(map(_moved, comparison.moved))
         yield f"{measure.title} moved most on: {moved}."
+    if idle := _idle(comparison):
+        yield f"Not engaged there, so counted with what it kept (all, if it did nothing): {idle}."
     yield from _outcomes(comparison)
     yield from _power(comparison)
     if comparison.scope is not None:
@@ -167,6 +171,17 @@ def notes(comparison: Comparison) -> Iterator[str]:
         yield FEW.replace("session", comparison.clusters_are)
     for reason, names in _unmatched(comparison).items():
         yield f"Not compared, {reason}: {_names(names)}."
+
+
+def _idle(comparison: Comparison) -> str:
+    sides = {"baseline": comparison.idle_baseline, "candidate": comparison.idle_candidate}
+    n_most = max((x.n for x in comparison.differences if x.measure.needs_engagement), default=0)
+    return ", ".join(
+        f"the {side} on "
+        + (f"all {plural(n_most, 'transcript')}" if len(names) == n_most > 1 else _names(names))
+        for side, names in sides.items()
+        if names
+    )
 
 
 def _outcomes(comparison: Comparison) -> Iterator[str]:

@@ -25,6 +25,7 @@ from evals.stats import (
     verdict_of,
 )
 from reports.measures import Measure
+from reports.sides import both_idle, values_of
 
 FLOOR: Final = -1.0
 """Of a difference of shares: the baseline kept all of a session and the candidate nothing."""
@@ -117,29 +118,18 @@ def paired(measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.Dat
 
     Args:
         measure: What is compared.
-        ours: Of the baseline, a row per transcript; the same transcripts in the same order as
-            `theirs`.
+        ours: Of the baseline (`Side.each`); the same transcripts in the same order as `theirs`.
         theirs: Of the candidate.
     """
-    both = pd.DataFrame(
-        {"baseline": values_of(measure, ours), "candidate": values_of(measure, theirs)}
-    )
-    both["cluster"] = ours["cluster"].astype(str)
+    both = values_of(measure, ours, theirs)
+    both["cluster"] = ours["cluster"]
     both["weight"] = 1.0
     if measure.saved_of is not None:
         before = ours[measure.saved_of[0]]
         both["weight"] = before.where(before > 0).where(is_same_total(measure, ours, theirs))
     if measure.needs_engagement:
-        both = both[ours["engaged"] & theirs["engaged"]]
+        both = both[~both_idle(ours, theirs)]
     return both.dropna()
-
-
-def values_of(measure: Measure, each: pd.DataFrame) -> pd.Series:
-    """Return the measure by transcript; a saving from its totals, which are what is added up."""
-    if measure.saved_of is None:
-        return each[measure.name]
-    before, after = (each[name] for name in measure.saved_of)
-    return (1 - after / before).where(before > 0)
 
 
 def is_same_total(measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.Series:

@@ -24,10 +24,15 @@ class Measure:
     is_share: bool = False
     """Between 0 and 1, so that a difference is between -1 and 1. A saving may be far below 0."""
     needs_engagement: bool = False
-    """Counts only where both saved something: doing nothing loses nothing."""
+    """Says nothing of transcripts on which both did nothing."""
     saved_of: tuple[str, str] | None = None
     """Columns without and with compaction: the measure is what all transcripts together save, of
     what they take without compaction. None: a mean over transcripts."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Of a row: what the measure is worked out from."""
+        return self.saved_of or (self.name,)
 
 
 def _share(name: str, title: str, margin: float, lacks: str) -> Measure:

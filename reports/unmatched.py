@@ -1,26 +1,17 @@
 """Transcripts that two settings cannot be compared on, and why."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
-import pandas as pd
-
-from reports.differences import is_same_total, values_of
-from reports.frames import Run
+from reports.differences import is_same_total
 from reports.measures import Measure
+from reports.sides import Side, both_idle, values_of
 
 DIFFERENT_TOTALS: Final = {
     "saving_fraction": "its input was counted differently in the two runs",
     "saved_usd_fraction": "it was priced differently in the two runs",
 }
-
-
-class Side(NamedTuple):
-    """A run, and the setting of it that is compared."""
-
-    run: Run
-    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +24,7 @@ def unmatched(
     baseline: Side, candidate: Side, provenance: str, measures: Sequence[Measure]
 ) -> Iterator[Unmatched]:
     """Yield what is in one run only, or was compared in part, with the reason."""
-    ours, theirs = (tried(side, provenance) for side in (baseline, candidate))
+    ours, theirs = (side.tried(provenance) for side in (baseline, candidate))
     # Names are unique within a file only, so what is in both runs tells nothing of its namesakes.
     only_ours = [baseline.run.names[key] for key in ours if key not in theirs]
     only_theirs = [candidate.run.names[key] for key in theirs if key not in ours]
@@ -60,27 +51,20 @@ def _without_value(
     baseline: Side, candidate: Side, provenance: str, measures: Sequence[Measure]
 ) -> Iterator[Unmatched]:
     """Yield transcripts that both scored and that a measure of the table leaves out."""
-    ours = baseline.run.each(provenance, baseline.label)
-    theirs = candidate.run.each(provenance, candidate.label)
+    ours, theirs = baseline.each(provenance), candidate.each(provenance)
     names = baseline.run.names
     keys = ours.index.intersection(theirs.index)
     ours, theirs = ours.loc[keys], theirs.loc[keys]
-    engaged = ours["engaged"] & theirs["engaged"]
-    for key in keys[~engaged]:
-        idle = [
-            name
-            for name, side in (("baseline", ours), ("candidate", theirs))
-            if not side.loc[key, "engaged"]
-        ]
-        yield Unmatched(names[str(key)], f"no fidelity: {' and '.join(idle)} not engaged")
+    idle = both_idle(ours, theirs)
+    for key in keys[idle]:
+        yield Unmatched(names[str(key)], "no fidelity: baseline and candidate not engaged")
     for measure in measures:
-        values = [values_of(measure, side) for side in (ours, theirs)]
-        if not any(side.notna().any() for side in values):
+        values = values_of(measure, ours, theirs)
+        if not bool(values.notna().any(axis=None)):
             continue  # it is no line of the table
-        candidates = keys[engaged] if measure.needs_engagement else keys
         is_same = is_same_total(measure, ours, theirs)
-        for key in candidates:
-            has = [bool(pd.notna(side[key])) for side in values]
+        for key in keys[~idle] if measure.needs_engagement else keys:
+            has = [bool(known) for known in values.loc[key].notna()]
             reason = _reason(measure, has, is_same=bool(is_same[key]))
             if reason is not None:
                 yield Unmatched(names[str(key)], reason)
@@ -94,16 +78,7 @@ def _reason(measure: Measure, has: Sequence[bool], *, is_same: bool) -> str | No
 
 
 def new_failures(baseline: Side, candidate: Side, provenance: str) -> Iterator[str]:
-    theirs = tried(candidate, provenance)
-    for key, is_scored in tried(baseline, provenance).items():
+    theirs = candidate.tried(provenance)
+    for key, is_scored in baseline.tried(provenance).items():
         if is_scored and theirs.get(key) is False:
             yield candidate.run.names[key]
-
-
-def tried(side: Side, provenance: str) -> Mapping[str, bool]:
-    """Return transcript key -> whether every replicate of the setting was scored."""
-    rows = side.run.rows
-    mine = rows[(rows["provenance"] == provenance) & (rows["label"] == side.label)]
-    return {
-        str(key): bool(ok) for key, ok in mine.groupby("key", sort=False)["scored"].all().items()
-    }

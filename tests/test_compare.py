@@ -17,7 +17,7 @@ from reports.compare import compare, compare_runs, labels_of
 from reports.frames import load
 from reports.gate import conditions, met, unmeasured
 from reports.measures import with_margins
-from reports.unmatched import Side
+from reports.sides import Side
 from tests.reports_cases import failed, row, write_run
 
 
@@ -69,12 +69,14 @@ def test_a_difference_by_hand(run):
     (comparison,) = compare(Side(run, "old"), Side(run, "new"))
 
     reach = found_in(comparison, "reach")
-    # Over a and b: -0.1 and 0; c is left out, where the candidate did nothing.
-    assert (reach.n, reach.baseline, reach.candidate) == (2, 0.75, pytest.approx(0.7))
-    assert reach.difference == pytest.approx(-0.05)
-    assert (reach.wins, reach.ties, reach.losses) == (0, 1, 1)
-    # Both sign patterns of the one difference are as far from zero.
-    assert reach.p == 1.0
+    # -0.1, 0, and +0.2 on c, where the candidate did nothing and so lost nothing.
+    assert (reach.n, reach.baseline, reach.candidate) == (
+        3,
+        pytest.approx(2.3 / 3),
+        pytest.approx(0.8),
+    )
+    assert reach.difference == pytest.approx(0.1 / 3)
+    assert (reach.wins, reach.ties, reach.losses) == (1, 1, 1)
     saving = found_in(comparison, "saving_fraction")
     assert (saving.n, saving.wins, saving.ties, saving.losses) == (3, 1, 0, 2)
     assert saving.difference == pytest.approx((0.1 - 0.1 - 0.5) / 3)
@@ -91,14 +93,6 @@ def test_few_sessions_get_numbers_and_no_verdict(run):
         None,
     )
     assert compare_text.FEW in [*compare_text.notes(comparison)]
-
-
-def test_what_did_not_engage_is_named(run):
-    (comparison,) = compare(Side(run, "old"), Side(run, "new"))
-
-    assert [(each.transcript, each.reason) for each in comparison.unmatched] == [
-        ("c", "no fidelity: candidate not engaged")
-    ]
 
 
 def test_the_transcripts_that_moved_most_come_first(tmp_path):

@@ -11,7 +11,7 @@ from reports import compare_text
 from reports.compare import compare, compare_runs, kinds_left_out
 from reports.frames import load
 from reports.measures import MEASURES
-from reports.unmatched import Side
+from reports.sides import Side
 from tests.reports_cases import failed, row, write_run
 
 
@@ -115,6 +115,7 @@ def test_every_transcript_that_a_line_leaves_out_is_named_with_the_reason(tmp_pa
     rows += [row("needless", label, saving=0.5) for label in ("old", "new")]
     rows += [row("half", "old", saving=0.5, reach=0.9), row("half", "new", saving=0.5)]
     rows += [row("idle", "old", **both), row("idle", "new", saving=0.0, reach=1.0)]
+    rows += [row("still", x, saving=0.0, reach=1.0) for x in ("old", "new")]
     rows += [row("broke", "old", **both), failed("broke", "new", "no")]
     rows += [failed("worse", "old", "no"), row("worse", "new", **both)]
     rows += [row("alone", "old", **both)]
@@ -126,14 +127,15 @@ def test_every_transcript_that_a_line_leaves_out_is_named_with_the_reason(tmp_pa
         ("alone", "only in the baseline"),
         ("broke", "failed in the candidate"),
         ("worse", "failed in the baseline"),
-        ("idle", "no fidelity: candidate not engaged"),
+        ("still", "no fidelity: baseline and candidate not engaged"),
         ("half", "no Reach: no needs over long gaps in the candidate"),
         ("needless", "no Reach: no needs over long gaps"),
         ("half", facts),
+        ("idle", facts),
         ("needless", facts),
     ]
     n_of = {each.measure.name: each.n for each in comparison.differences}
-    assert (n_of["reach"], n_of["facts_kept_fraction"], n_of["saving_fraction"]) == (1, 1, 4)
+    assert (n_of["reach"], n_of["facts_kept_fraction"], n_of["saving_fraction"]) == (2, 1, 5)
     assert (
         "Not compared, no Reach: no needs over long gaps: needless (1 transcript)."
         in compare_text.notes(comparison)

@@ -16,7 +16,7 @@ from reports.frames import load
 from reports.league import blocks
 from reports.recommend import recommend
 from reports.scope import scope
-from reports.unmatched import Side
+from reports.sides import Side
 from tests.reports_cases import row, write_run
 
 

@@ -100,7 +100,7 @@ def _compared(
     from reports.compare import compare, compare_runs, kinds_left_out, left_out
     from reports.frames import load
     from reports.measures import with_margins
-    from reports.unmatched import Side
+    from reports.sides import Side
 
     (path_a, label_a), (path_b, label_b) = map(_side, (baseline, candidate))
     measures = with_margins(margins)

@@ -1,0 +1,142 @@
+"""A side that did nothing lost nothing, so what the other side loses there is seen."""
+
+import pytest
+
+from evals.bounded import lower_bound
+from evals.stats import clustered
+from reports import compare_text
+from reports.compare import compare
+from reports.frames import load
+from reports.gate import conditions, met
+from reports.sides import Side
+from tests.reports_cases import row, write_run
+
+KEPT = {"saving": 0.5, "reach": 0.8}
+IDLE = {"saving": 0.0, "reach": 1.0}
+
+
+def compared(path, rows):
+    run = load(write_run(path, rows))
+    (comparison,) = compare(Side(run, "old"), Side(run, "new"))
+    return comparison
+
+
+def found_in(comparison, name):
+    return next(each for each in comparison.differences if each.measure.name == name)
+
+
+def test_a_loss_where_only_the_candidate_engages_closes_the_gate(tmp_path):
+    rows = [row(f"t{at}", label, **KEPT) for at in range(7) for label in ("old", "new")]
+    rows += [row(f"u{at}", "old", **IDLE) for at in range(5)]
+    rows += [row(f"u{at}", "new", saving=0.5, reach=0.4) for at in range(5)]
+
+    comparison = compared(tmp_path / "run", rows)
+
+    reach = found_in(comparison, "reach")
+    # 7 * 0.8 + 5 * 1 and then 7 * 0.8 + 5 * 0.4, of 12.
+    assert (reach.n, reach.baseline, reach.candidate) == pytest.approx((12, 10.6 / 12, 7.6 / 12))
+    assert (reach.wins, reach.ties, reach.losses) == (0, 7, 5)
+    assert [*met(conditions(["reach<-0.02"]), [comparison])] != []
+    assert comparison.idle_baseline == tuple(f"u{at}" for at in range(5))
+    assert comparison.idle_candidate == ()
+    assert (
+        "Not engaged there, so counted with what it kept (all, if it did nothing): the baseline on "
+        "u0, u1, u2, u3 and u4 (5 transcripts)."
+    ) in [*compare_text.notes(comparison)]
+
+
+@pytest.mark.parametrize(
+    ("name", "nothing_left", "something_left"),
+    [
+        ("facts_kept_fraction", {"facts": 4}, {"facts": 4, "facts_removed": 2}),
+        ("constraints_kept_fraction", {}, {"constraints": 2}),
+        (
+            "probe_right_fraction",
+            {"probes": 3, "probes_counted": 0, "probes_not_read": 1}
+            | {"probes_unrecorded": 0, "probes_ungraded": 0},
+            {"probes": 3, "probes_counted": 2, "probes_not_read": 1}
+            | {"probes_unrecorded": 0, "probes_ungraded": 0},
+        ),
+    ],
+)
+@pytest.mark.parametrize("saving", [0.0, 0.2])
+def test_a_share_of_what_left_the_view_is_whole_where_nothing_did(
+    tmp_path, name, nothing_left, something_left, saving
+):
+    """Whether the side did nothing at all or nothing that the measure is about."""
+    still = row("a", "old", saving=saving, reach=1.0, **nothing_left)
+    moved = row("a", "new", saving=0.5, reach=1.0, **something_left, **{name: 0.5})
+
+    found = found_in(compared(tmp_path / "run", [still, moved]), name)
+
+    assert (found.n, found.baseline, found.candidate, found.losses) == (1, 1.0, 0.5, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "unknown", "reason"),
+    [
+        ("facts_kept_fraction", {"facts": 0}, "no annotated fact left the view"),
+        (
+            "probe_right_fraction",
+            {"probes": 3, "probes_counted": 0, "probes_not_read": 0}
+            | {"probes_unrecorded": 3, "probes_ungraded": 0},
+            "no answer of a model was counted",
+        ),
+        ("probe_right_fraction", {}, "no answer of a model was counted"),
+        ("quote_kept_fraction", {}, "nothing was quoted"),
+    ],
+)
+def test_what_was_not_measured_is_not_whole(tmp_path, name, unknown, reason):
+    rows = [row("a", "old", **IDLE, **unknown), row("a", "new", **KEPT, **{name: 0.5})]
+
+    comparison = compared(tmp_path / "run", rows)
+
+    assert name not in [each.measure.name for each in comparison.differences]
+    (title,) = (each.reason for each in comparison.unmatched if reason in each.reason)
+    assert title.endswith(f"{reason} in the baseline")
+
+
+def test_what_neither_side_touched_is_left_out_and_a_loss_without_a_saving_is_not(tmp_path):
+    rows = [row("still", label, **IDLE) for label in ("old", "new")]
+    rows += [row("longer", "old", **IDLE), row("longer", "new", saving=-0.3, reach=0.2)]
+
+    comparison = compared(tmp_path / "run", rows)
+
+    reach = found_in(comparison, "reach")
+    assert (reach.n, reach.difference) == (1, pytest.approx(-0.8))
+    assert [(each.transcript, each.reason) for each in comparison.unmatched] == [
+        ("still", "no fidelity: baseline and candidate not engaged")
+    ]
+
+
+def test_against_no_compaction_the_verdict_is_the_bound_of_the_candidate_alone(tmp_path):
+    reaches = [1.0, 0.9, 0.2, 0.7, 1.0, 1.0, 0.5, 0.95, 0.8, 1.0, 0.6, 0.9]
+    rows = [row(f"t{at:02}", "old", **IDLE) for at in range(len(reaches))]
+    rows += [row(f"t{at:02}", "new", saving=0.5, reach=x) for at, x in enumerate(reaches)]
+
+    found = found_in(compared(tmp_path / "run", rows), "reach")
+
+    # Nothing can be gained over all, and at worst all of it is lost: the floor of reach itself.
+    alone = clustered(reaches, range(len(reaches)))
+    assert found.verdict_low == pytest.approx(lower_bound(alone, floor=0.0) - 1, abs=1e-6)
+    assert found.difference <= found.verdict_high <= 0
+
+
+def test_a_baseline_that_never_engages_is_not_listed_transcript_by_transcript(tmp_path):
+    rows = [row(f"t{at}", "old", **IDLE) for at in range(3)]
+    rows += [row(f"t{at}", "new", **KEPT) for at in range(3)]
+
+    said = [*compare_text.notes(compared(tmp_path / "run", rows))]
+
+    assert (
+        "Not engaged there, so counted with what it kept (all, if it did nothing): the baseline on "
+        "all 3 transcripts."
+    ) in said
+
+
+@pytest.mark.parametrize(("n", "verdict"), [(58, "inconclusive"), (59, "non-inferior")])
+def test_an_idle_baseline_makes_no_claim_easier(tmp_path, n, verdict):
+    rows = [row(f"t{at}", "old", **IDLE) for at in range(n)]
+    rows += [row(f"t{at}", "new", saving=0.5, reach=1.0) for at in range(n)]
+
+    assert found_in(compared(tmp_path / "run", rows), "reach").verdict == verdict
