@@ -83,6 +83,8 @@ class Row:
     """As the price list or the price file names it."""
     price_basis: str | None = None
     """`given`, `file`, `recorded` (the transcript's own model) or `default`."""
+    price_file_used: bool | None = None
+    """None without a price file."""
     caching_rule: str | None = None
     recorded_usd: float | None = None
     """The recorded usage at the same prices, or the log's own costs if its usage does not tell what
@@ -91,6 +93,8 @@ class Row:
     """Of the simulated bill of those requests, without compaction; signed."""
     bill_rule_error_fraction: float | None = None
     """The same if the record of the cache is not looked at."""
+    bill_shown_error_fraction: float | None = None
+    """The same of `cost_before_usd`: from an empty cache on, at the prices of one model."""
     bill_lost_fraction: float | None = None
     """Of the recorded dollars: what it cost that cached prompts were lost within their lifetime."""
     bill_requests: int | None = None
@@ -105,6 +109,9 @@ class Row:
     saved_usd: float | None = None
     """If nothing is fetched again."""
     saved_usd_fraction: float | None = None
+    cost_before_by_rule_usd: float | None = None
+    saved_by_rule_usd: float | None = None
+    """Without what the log says of its cache."""
     net_saved_usd_p50: float | None = None
     """If half of what is needed and not shown is fetched again."""
     net_saved_usd_p100: float | None = None

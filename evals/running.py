@@ -234,6 +234,7 @@ def _manifest(asked: RunRequest, plan: Plan, found: LoadReport) -> Json:
         "reader": plan.reader,
         "seed": plan.seed,
         "prices_as_of": plan.prices.as_of,
+        "price_file": [vector.model for vector in plan.prices.vectors],
         "measuring_counter": TiktokenCounter().name,
         "placebo": plan.placebo.identity if plan.placebo else None,
         "show_text": plan.show_text,

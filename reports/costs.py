@@ -1,7 +1,7 @@
 """What each setting costs and why: cache, breaks, repayment, retrievals, own calls, by setting.
 
-Over the transcripts with a price, each counted alike; sums where the title says so. And how far the
-simulated bill is from what the logs themselves recorded.
+Over the transcripts with a price, each counted alike; sums where the title says so. How far
+simulated bills are from what the logs recorded is in `reports.bills`.
 """
 
 from collections import Counter
@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from reports.bills import MUCH_LOST, bill_lines, priced_transcripts
 from reports.columns import Cell, Column, Line
 from reports.frames import Run
 from reports.league import Block, ranked
@@ -20,6 +21,7 @@ from reports.wording import MISSING, clean, count, kilo, listed, number, percent
 TITLE: Final = "Cost"
 _SUMS: Final = (
     *("cost_before_usd", "cost_after_usd", "saved_usd", "net_saved_usd_p50", "net_saved_usd_p100"),
+    *("cost_before_by_rule_usd", "saved_by_rule_usd"),
     *("own_calls_usd", "own_input_tokens", "own_output_tokens", "own_seconds"),
     *("cache_breaks", "rewritten_tokens", "retrievals", "model_calls"),
 )
@@ -40,8 +42,7 @@ def cost_blocks(run: Run) -> tuple[Block, ...]:
 
 def price_lines(run: Run) -> Iterator[str]:
     """Yield as what the transcripts were priced, and how far that is from recorded bills."""
-    priced = run.rows[run.rows["scored"] & run.rows["cost_before_usd"].notna()]
-    of_each = priced.drop_duplicates("key")
+    of_each = priced_transcripts(run)
     if of_each.empty:
         return
     models = Counter(
@@ -52,7 +53,8 @@ def price_lines(run: Run) -> Iterator[str]:
         for (model, basis), n in sorted(models.items())
     ]
     yield f"Dollars are priced as {listed(names)}."
-    yield from _bill_lines(of_each)
+    yield from _price_file_lines(run, of_each)
+    yield from bill_lines(of_each)
     counted, requests = (int(of_each[name].sum()) for name in ("counted_outputs", "requests"))
     if counted:
         yield (
@@ -61,40 +63,18 @@ def price_lines(run: Run) -> Iterator[str]:
         )
 
 
-def _bill_lines(of_each: pd.DataFrame) -> Iterator[str]:
-    """Yield how far recorded bills are reproduced, how much of them, and what was lost."""
-    told = of_each[of_each["bill_rule_error_fraction"].notna()]
-    if told.empty:
+def _price_file_lines(run: Run, of_each: pd.DataFrame) -> Iterator[str]:
+    """Yield for how many transcripts a price file was of use, and why not for all."""
+    used = of_each["price_file_used"].dropna().astype(bool)
+    if used.empty:
         return
-    untold = len(of_each) - len(told)
-    why = f"; {untold} without: {_UNTOLD}" if untold else ""
-    yield (
-        "Simulated bill without compaction against the recorded one, of "
-        f"{plural(len(told), 'transcript')} with a recorded bill: median error "
-        f"{_error_of(told['bill_rule_error_fraction'])} by the caching rule alone, "
-        f"{_error_of(told['bill_error_fraction'])} with the cache losses that the logs show{why}."
-    )
-    recorded_usd = told["recorded_usd"].sum()
-    lost_usd = (told["bill_lost_fraction"] * told["recorded_usd"]).sum()
-    covered = (told["bill_covered_fraction"] * told["cost_before_usd"]).sum()
-    yield (
-        f"These bills are of {count(told['bill_requests'].sum())} of "
-        f"{plural(int(told['requests'].sum()), 'request')} and "
-        f"{percent(covered / told['cost_before_usd'].sum())} % of the dollars. "
-        f"{percent(lost_usd / recorded_usd)} % of what they say was paid because cached prompts "
-        "were lost within their stated lifetime, for no reason that the logs show."
-    )
+    models = [clean(name) for name in run.manifest.get("price_file", ())]
+    is_asked = (of_each["price_basis"] == "given").all()
+    others = "--price asked for another" if is_asked else "the others name another, or none"
+    why = "" if used.all() else f"; it has prices of {listed(models)}, and {others}"
+    yield f"Price file: used for {int(used.sum()):,} of {plural(len(used), 'transcript')}{why}."
 
 
-def _error_of(errors: "pd.Series[float]") -> str:
-    worst = max(errors, key=abs)
-    return f"{percent(errors.abs().median())} % (largest {percent(worst)} %)"
-
-
-_UNTOLD: Final = (
-    "no usage of the priced model, or usage that does not tell what was cached and no costs beside "
-    "it"
-)
 _BASIS: Final = {
     "default": ", by default: they name no model with a price; --price MODEL prices another",
     "given": ", as --price asked",
@@ -139,6 +119,7 @@ def _line(group: pd.DataFrame) -> Mapping[str, Any]:
     return {
         "is_control": bool(group["is_control"].iloc[0]),
         "n": len(each),
+        "is_much_lost": bool((group["bill_lost_fraction"] > MUCH_LOST).any()),
         **{name: each[name].sum(min_count=1) for name in _SUMS},
         **{name: each[name].mean() for name in _MEANS},
         **{name: each[name].median() for name in _MEDIANS},
@@ -163,6 +144,14 @@ def _share(name: str) -> Callable[[Mapping[str, Any]], Cell]:
     return cell
 
 
+def _by_rule(line: Mapping[str, Any]) -> Cell:
+    before = line["cost_before_by_rule_usd"]
+    if not line["is_much_lost"] or pd.isna(before) or not before:
+        return Cell(MISSING)
+    share = float(line["saved_by_rule_usd"] / before)
+    return Cell(percent(share), share)
+
+
 _usd: Final = partial(number, digits=4)
 _tenths: Final = partial(number, digits=1)
 _HITS: Final = _of(percent, "cache_hit_fraction")
@@ -179,6 +168,7 @@ _LAMBDA: Final = "Absorbs lambda*, requests per 1,000 tokens"
 COST_COLUMNS: Final = (
     Column("Saved, USD", "Saved $", "saved_usd", 6, _of(_usd, "saved_usd")),
     Column("Saved, % of dollars", "Saved $ %", "saved_usd_fraction", 0, _share("saved_usd")),
+    Column("Saved by the rule alone, %", "By rule %", "saved_by_rule_usd", 4, _by_rule),
     Column(_HALF, "Half fetched %", "net_saved_usd_p50", 5, _share("net_saved_usd_p50")),
     Column(_ALL, "All fetched %", "net_saved_usd_p100", 4, _share("net_saved_usd_p100")),
     Column("Cache hits, % of input", "Hits %", "cache_hit_fraction", 1, _HITS),
@@ -203,5 +193,6 @@ NOTES: Final = (
     "Dollars, breaks, tokens, retrievals, calls and seconds are sums; cache hits, repaid and "
     "re-triggered are means over transcripts; N*, lambda* and h* medians over the transcripts that "
     "have any, and one where most compactions are never repaid has no N*. All of it is over the n "
-    "transcripts with a price, engaged or not: the dollars above are over others.",
+    "transcripts with a price, whether a setting did anything or not. Beside reach, the table of "
+    "settings has dollars of fewer: of the transcripts that its reach is of.",
 )

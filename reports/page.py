@@ -194,6 +194,7 @@ def _transcript_lines(run: Run, provenance: str, labels: Sequence[str]) -> Itera
             priced_as(line["priced_model"], line["price_basis"]),
             percent(line["bill_error_fraction"]),
             percent(line["bill_rule_error_fraction"]),
+            percent(line["bill_shown_error_fraction"]),
             percent(line["bill_lost_fraction"]),
         )
         cells = tuple(

@@ -102,6 +102,7 @@ def transcripts(run: Run) -> pd.DataFrame:
         "price_basis",
         "bill_error_fraction",
         "bill_rule_error_fraction",
+        "bill_shown_error_fraction",
         "bill_lost_fraction",
         "needs",
         "facts",

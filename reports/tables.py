@@ -12,6 +12,9 @@ from rich.text import Text
 
 from reports import asked
 from reports.answer import Answer, answers
+from reports.bills import HEADS as BILL_HEADS
+from reports.bills import TITLE as BILLS_TITLE
+from reports.bills import bill_rows, named_bills
 from reports.columns import NOT_ENGAGED, Column, Line
 from reports.costs import cost_blocks, price_lines
 from reports.faults import FAILED_STEPS, Faults, alarm, fault_groups
@@ -56,7 +59,7 @@ def terminal(
     parts: list[RenderableType] = []
     if (loud := alarm(run)) is not None:
         parts += [Text(loud, style="bold red"), Text("")]
-    parts.append(Text("\n".join((*headline(run), *price_lines(run)))))
+    parts.append(Text("\n".join((*headline(run), *price_lines(run), *named_bills(run)))))
     for block, answer in _answered(run):
         if block is not None:
             parts += [Text(""), Text(block.title, style="bold"), _table(block, width)]
@@ -88,6 +91,7 @@ def markdown(run: Run) -> str:
     for block in cost_blocks(run):
         parts += [f"## {escaped(block.title)}", markdown_table(block)]
         parts += [_bullets(map(escaped, block.notes))]
+    parts += _bill_section(run)
     parts += _asked_section(run)
     parts += _summaries_section(run)
     parts += _recorded_section(run)
@@ -234,6 +238,12 @@ def _needs_section(run: Run, provenance: str) -> Iterator[str]:
         ]
         yield _grid(found.heads, rows)
         yield _bullets(map(escaped, found.notes))
+
+
+def _bill_section(run: Run) -> Iterator[str]:
+    if rows := bill_rows(run):
+        yield f"## {BILLS_TITLE}"
+        yield _grid(BILL_HEADS, map(_named, rows))
 
 
 def _summaries_section(run: Run) -> Iterator[str]:

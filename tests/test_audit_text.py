@@ -377,3 +377,13 @@ def test_how_many_answers_were_counted_to_be_priced_is_said():
     said = f"Answers of {n} of {n} requests are priced by the tokens that they hold"
     assert said in " ".join(as_text(sections_of(audit)).split())
     assert "Answers of" not in as_text(sections_of(told))
+
+
+def test_for_how_many_sessions_a_price_file_was_of_use_is_said():
+    audit = audit_of(compacted())
+    (session,) = audit.sessions
+    sessions = (replace(session, price_file_used=False), replace(session, price_file_used=True))
+    told = replace(audit, sessions=sessions)
+
+    assert "Price file: used for 1 of 2 sessions." in as_text(sections_of(told))
+    assert "Price file" not in as_text(sections_of(audit))

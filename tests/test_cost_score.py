@@ -9,10 +9,11 @@ from compaction.extractive import ExtractiveModel
 from compaction.history import View, generated
 from compaction.llm import ModelCall, ModelReply, ScriptedChat, Usage
 from compaction.strategy import CallRecord, CompactionEvent, Promises
+from evals.cost import uncompacted_bill
 from evals.facts import find_facts
 from evals.money.caching import rule_named
 from evals.money.price_choice import PriceChoice, Priced
-from evals.money.pricing import price_transcript, prices_used
+from evals.money.pricing import Pricing, price_transcript, prices_used
 from evals.needs import find_needs
 from evals.prepare import prepare
 from evals.results import Row, RunFolder
@@ -25,6 +26,7 @@ from tests.cost_cases import prices
 from tests.needs_cases import prepared, result, says, steps, user
 
 PER = 1_000_000
+INF = float("inf")
 CACHED = replace(prices(), caching=replace(rule_named("anthropic-5m"), min_tokens=1))
 """10 USD a million uncached, 1 read, 12.5 written, 50 output; any prompt is cached."""
 LOG = "/srv/billing/ledger_export.log"
@@ -438,11 +440,49 @@ def test_a_row_and_its_sidecar_tell_of_the_recorded_bill():
     assert (columns["bill_requests"], bill["requests"]) == (3, 3)
     assert columns["bill_error_fraction"] == check.error_fraction
     assert columns["bill_rule_error_fraction"] == check.rule_error_fraction < check.error_fraction
+    assert columns["bill_shown_error_fraction"] == check.shown_error_fraction
     assert columns["bill_lost_fraction"] == check.lost_usd / columns["recorded_usd"] > 0.3
     assert columns["bill_covered_fraction"] == check.covered_fraction < 1
     assert bill["lost_at"] == [1]
     # That answer, and that of the last request, which has no usage.
     assert columns["counted_outputs"] == 2
+
+
+def shortened(history):
+    """Clear the first result from the first request that has it on."""
+    entries = list(history.entries())
+    if len(entries) > 2:
+        entries[2] = entries[2].edited(entries[2].message.with_text("[cleared]"), "rule")
+    return View(tuple(entries))
+
+
+def test_a_loss_of_the_log_is_paid_with_compaction_too_and_by_the_rule_alone_it_is_not():
+    conversation = prepared(*TALK)
+    sizes = [request.tokens for request in conversation.requests]
+    count = conversation.counter.count
+    removed = count(TALK[2]) - count(TALK[2].with_text("[cleared]"))
+    lost = (None, INF, INF, 0.0, INF, INF)
+    bill, by_rule = (uncompacted_bill(conversation, CACHED, each) for each in (lost, ()))
+    pricing = Pricing(Priced(CACHED, "given"), lost, bill, by_rule, None)
+    material = Material(conversation, find_needs(conversation), find_facts(conversation), pricing)
+
+    found = score(material, Rule(shortened), ExtractiveModel()).columns
+
+    # The fourth request writes at 12.5 what it could have read at 1: all that the third sent.
+    assert found["cost_before_usd"] == pytest.approx(by_rule.usd + sizes[2] * 11.5 / PER)
+    assert found["cost_before_by_rule_usd"] == by_rule.usd
+    more = found["saved_usd"] - found["saved_by_rule_usd"]
+    assert more == pytest.approx(removed * 11.5 / PER)
+    # From the second request on, written once and read by the four after it.
+    assert found["saved_by_rule_usd"] == pytest.approx(removed * (12.5 + 4) / PER)
+
+
+def test_where_the_log_tells_of_no_cache_the_rule_alone_is_all_there_is():
+    found = scored(summarising(), model=ScriptedChat(["All done."])).columns
+
+    assert found["own_calls_usd"] > 0
+    assert found["saved_by_rule_usd"] == found["saved_usd"] != 0
+    assert found["cost_before_by_rule_usd"] == found["cost_before_usd"]
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,8 @@ from evals.money.price_list import list_price
 from evals.money.prices import PriceError
 from evals.results import RunFolder
 from evals.running import RunRequest, execute
+from reports.costs import price_lines
+from reports.frames import load
 from tests.cost_cases import prices
 from tests.run_cases import quiet, write_chats
 
@@ -58,6 +60,30 @@ def test_prices_can_come_from_a_file_or_from_an_earlier_run(data, tmp_path):
     assert {(row.priced_model, row.price_basis) for row in rows} == {("mine", "file")}
     assert [row.cost_before_usd for row in again] == [row.cost_before_usd for row in rows]
     assert [row.cell_id for row in again] == [row.cell_id for row in rows]
+
+
+def test_how_often_a_price_file_was_of_use_is_said(data, tmp_path):
+    path = tmp_path / "prices.json"
+    path.write_text(json.dumps([prices(model=name).to_json() for name in ("mine", "ours")]))
+
+    none, _ = run(data, tmp_path / "none")
+    unused, folder = run(data, tmp_path / "unused", price_file=path)
+    asked, asked_folder = run(data, tmp_path / "asked", price_file=path, price="gpt-5")
+    used, used_folder = run(data, tmp_path / "used", price_file=path, price="ours")
+
+    flags = [[row.price_file_used for row in rows] for rows in (none, unused, asked, used)]
+    assert flags == [[None] * 2, [False] * 2, [False] * 2, [True] * 2]
+    said = [
+        [line for line in price_lines(load(each.path)) if "file" in line]
+        for each in (RunFolder(tmp_path / "none"), folder, asked_folder, used_folder)
+    ]
+    head = "Price file: used for 0 of 2 transcripts; it has prices of mine and ours, and "
+    assert said == [
+        [],
+        [f"{head}the others name another, or none."],
+        [f"{head}--price asked for another."],
+        ["Price file: used for 2 of 2 transcripts."],
+    ]
 
 
 def test_other_prices_make_other_cells(data, tmp_path):

@@ -77,6 +77,8 @@ def test_a_loss_in_the_log_happens_in_the_replay_too():
 
     assert [split.read > 0 for split in told.before.splits] == [False, True, False, True]
     assert [split.read > 0 for split in untold.before.splits] == [False, True, True, True]
+    assert told.before_by_rule == untold.before_by_rule == untold.before
+    assert told.before.usd > told.before_by_rule.usd
     assert (untold.limits, untold.check) == ((), None)
 
 
@@ -111,6 +113,10 @@ def test_the_first_request_of_a_bill_may_read_what_an_earlier_conversation_had_c
     assert check.inherited_tokens == 3_000
     assert check.simulated_usd == pytest.approx(cold.usd - 3_000 * 11.5e-6)
     assert cold.splits[0].read == 0
+    # That one is what tables show, and it has an error of its own.
+    assert check.shown_usd == pytest.approx(cold.usd)
+    more = 3_000 * 11.5e-6 / check.recorded_usd
+    assert check.shown_error_fraction == pytest.approx(check.error_fraction + more)
 
 
 def exact(*usages: Usage, gap_seconds: float = 1.0, models: str = "") -> Transcript:
@@ -165,6 +171,10 @@ def test_requests_of_other_models_are_in_the_bill_if_they_have_a_price():
     assert with_it.requests == 3
     assert with_it.recorded_usd == pytest.approx(0.0675 + 0.0095)
     assert with_it.covered_fraction == 1.0
+    # Tables price that request as the others, and each reads what the one before it sent.
+    whole = uncompacted_bill(prepare(log), prices())
+    assert with_it.shown_usd == pytest.approx(whole.usd)
+    assert without.shown_usd == pytest.approx(whole.usd - whole.charges[1].total)
     # What is left out is told by what it costs as the priced model.
     bill = uncompacted_bill(prepare(log), prices())
     alone = uncompacted_bill(prepare(log), prices(), model=MODEL)

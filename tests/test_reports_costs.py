@@ -2,12 +2,14 @@
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from evals.metrics import METRICS
 from reports import page, tables
+from reports.bills import bill_rows, named_bills
 from reports.costs import COST_COLUMNS, cost_blocks, price_lines
 from reports.frames import load
 from tests.reports_cases import row, small_rows, write_run
@@ -19,6 +21,8 @@ def priced_rows():
     first = {
         "cost_after_usd": 1.0,
         "saved_usd": 1.0,
+        "cost_before_by_rule_usd": 1.2,
+        "saved_by_rule_usd": 0.4,
         "net_saved_usd_p50": 0.5,
         "net_saved_usd_p100": 0.0,
         "cache_hit_fraction": 0.8,
@@ -29,6 +33,7 @@ def priced_rows():
         "retriggered_fraction": 0.25,
         "bill_error_fraction": -0.03,
         "bill_rule_error_fraction": -0.28,
+        "bill_shown_error_fraction": 0.05,
         "bill_lost_fraction": 0.25,
         "bill_requests": 9,
         "bill_covered_fraction": 0.9,
@@ -41,6 +46,8 @@ def priced_rows():
     second = {
         "cost_after_usd": 3.0,
         "saved_usd": -1.0,
+        "cost_before_by_rule_usd": 2.0,
+        "saved_by_rule_usd": -1.2,
         "net_saved_usd_p50": -1.5,
         "net_saved_usd_p100": -2.0,
         "cache_hit_fraction": 0.4,
@@ -51,6 +58,7 @@ def priced_rows():
         "retriggered_fraction": 0.75,
         "bill_error_fraction": 0.2,
         "bill_rule_error_fraction": 0.08,
+        "bill_shown_error_fraction": 0.336,
         "bill_lost_fraction": 0.0,
         "bill_requests": 10,
         "bill_covered_fraction": 1.0,
@@ -89,6 +97,7 @@ def test_sums_means_and_medians_by_hand(run):
     assert cells == {
         "Saved, USD": "0.0000",
         "Saved, % of dollars": "0.0",
+        "Saved by the rule alone, %": "-25.0",
         "Saved if half is fetched again, %": "-25.0",
         "Saved if all is fetched again, %": "-50.0",
         "Cache hits, % of input": "60.0",
@@ -110,11 +119,17 @@ def test_what_was_priced_and_how_far_the_bill_is_off_is_said(run):
         "--price MODEL prices another) and m (1 transcript).",
         "Simulated bill without compaction against the recorded one, of 2 transcripts with a "
         "recorded bill: median error 18.0 % (largest -28.0 %) by the caching rule alone, 11.5 % "
-        "(largest 20.0 %) with the cache losses that the logs show.",
+        "(largest 20.0 %) with the cache losses that the logs show, 19.3 % (largest 33.6 %) as in "
+        "the tables, from an empty cache on and at the prices of one model.",
         # 9 + 10 of 20 + 20 requests; (0.9 + 1.0) / 2 of equal dollars; 0.25 x 4 of 4 + 1 dollars.
         "These bills are of 19 of 40 requests and 95.0 % of the dollars. 20.0 % of what they say "
         "was paid because cached prompts were lost within their stated lifetime, for no reason "
         "that the logs show.",
+        # One of them lost 25 %: 2 dollars, 1.2 by the rule.
+        "Dollars are what would have been paid then: such losses happen with compaction too, and "
+        "make long prompts dear. Where they are more than 5 % (1 transcript: $2.00 without "
+        "compaction, $1.20 by the rule alone), the table of costs has savings by the rule alone "
+        "beside them.",
         "Output is priced by the tokens of the answer for 3 of 40 requests: their logs hold no "
         "number, or less than the answer.",
     ]
@@ -125,9 +140,65 @@ def test_transcripts_without_a_recorded_bill_are_counted_with_the_reason(tmp_pat
     run = load(write_run(tmp_path / "run", [*priced_rows(), untold]))
 
     assert list(price_lines(run))[1].endswith(
-        "with the cache losses that the logs show; 1 without: no usage of the priced model, or "
-        "usage that does not tell what was cached and no costs beside it."
+        "from an empty cache on and at the prices of one model; 1 without: no usage of the priced "
+        "model, or usage that does not tell what was cached and no costs beside it."
     )
+
+
+def test_savings_by_the_rule_alone_stand_where_much_was_lost_and_nowhere_else(tmp_path):
+    def shown(lost):
+        rows = [replace(each, bill_lost_fraction=lost) for each in priced_rows()]
+        run = load(write_run(tmp_path / str(lost), rows))
+        (block,) = cost_blocks(run)
+        said = any("by the rule alone beside them" in line for line in price_lines(run))
+        return said, "By rule %" in [column.short for column in block.columns]
+
+    assert shown(0.051) == (True, True)
+    assert shown(0.05) == (False, False)
+    assert shown(None) == (False, False)
+
+
+def test_the_error_of_each_bill_is_named_where_they_are_few(run):
+    assert list(named_bills(run)) == [
+        "Bill errors by file, % (by the rule alone / with losses / as in the tables): "
+        "a -28.0 / -3.0 / 5.0; b 8.0 / 20.0 / 33.6."
+    ]
+
+
+def test_of_many_bills_a_terminal_names_those_that_are_farthest_off(tmp_path):
+    errors = (0.01, -0.5, 0.2, -0.02, 0.3, 0.0)
+    first = {**PRICED, "bill_rule_error_fraction": 0.0, "bill_error_fraction": 0.0}
+    rows = [
+        row(name, "x", saving=0.5, **first, bill_shown_error_fraction=error)
+        for name, error in zip("abcdef", errors, strict=True)
+    ]
+    run = load(write_run(tmp_path / "run", rows))
+
+    (line,) = named_bills(run)
+
+    assert line == (
+        "Bill errors by file, % (by the rule alone / with losses / as in the tables, the 4 "
+        "farthest off, all in report.md): b 0.0 / 0.0 / -50.0; e 0.0 / 0.0 / 30.0; "
+        "c 0.0 / 0.0 / 20.0; d 0.0 / 0.0 / -2.0."
+    )
+    assert len(bill_rows(run)) == 6
+
+
+def test_every_bill_is_a_line_of_the_markdown_report(run):
+    text = tables.markdown(run)
+
+    section = text[text.index("## Recorded bills") :].split("\n\n")[1]
+    assert section.splitlines()[2:] == [
+        "| `a` | 4.0000 | -28.0 | -3.0 | 5.0 | 25.0 | 9 of 20 |",
+        "| `b` | 1.0000 | 8.0 | 20.0 | 33.6 | 0.0 | 10 of 20 |",
+    ]
+
+
+def test_without_a_recorded_bill_there_is_no_table_of_them(tmp_path):
+    run = load(write_run(tmp_path / "run", small_rows()))
+
+    assert (list(named_bills(run)), bill_rows(run)) == ([], [])
+    assert "## Recorded bills" not in tables.markdown(run)
 
 
 def test_every_report_has_the_table_and_the_terminal_on_request(run):
@@ -136,6 +207,7 @@ def test_every_report_has_the_table_and_the_terminal_on_request(run):
         Console(file=out, width=200).print(tables.terminal(run, width=200, **options))
         return out.getvalue()
 
+    assert "Bill errors by file" in printed()
     title = "Cost, recorded: 2 transcripts with a price"
     assert title in printed(show_costs=True)
     assert title not in printed()
@@ -162,8 +234,8 @@ def test_the_page_names_what_each_transcript_was_priced_as(run):
     content = page.html(run)
     lines = content[content.index("Each transcript") :]
 
-    assert "<td>m</td><td>-3.0</td><td>-28.0</td><td>25.0</td>" in lines
-    assert "<td>d (default)</td><td>20.0</td><td>8.0</td><td>0.0</td>" in lines
+    assert "<td>m</td><td>-3.0</td><td>-28.0</td><td>5.0</td><td>25.0</td>" in lines
+    assert "<td>d (default)</td><td>20.0</td><td>8.0</td><td>33.6</td><td>0.0</td>" in lines
 
 
 def test_the_columns_of_settings_begin_behind_those_of_the_transcript(run):

@@ -34,6 +34,7 @@ def audit_session(transcript: Transcript, plan: AuditPlan) -> SessionAudit:
         requests=len(prepared.requests),
         peak_tokens=round(prepared.peak_tokens),
         priced_model=pricing.priced.vector.model,
+        price_file_used=pricing.priced.file_used,
         counted_outputs=sum(request.is_output_counted for request in prepared.requests),
         unused=tuple(_unused(each) for each in found if isinstance(each, UnusedBoundary)),
         session=transcript.session,

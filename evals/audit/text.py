@@ -81,6 +81,9 @@ def _notes(audit: Audit) -> Iterator[str]:
             f"Answers of {n_counted:,} of {requests} are priced by the tokens that they hold: the "
             "logs have no number, or less."
         )
+    told = [each.price_file_used for each in judged if each.price_file_used is not None]
+    if told:
+        yield f"Price file: used for {sum(told):,} of {counted(len(told), 'session')}."
     if not audit.show_text:
         yield "Names of what was lost are shown with --show-text."
 

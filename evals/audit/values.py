@@ -198,6 +198,8 @@ class SessionAudit:
     peak_tokens: int
     """Largest input, as the provider would have counted it."""
     priced_model: str
+    price_file_used: bool | None = None
+    """None without a price file."""
     counted_outputs: int = 0
     """Requests whose answer was counted: the log has no number, or less than the answer holds."""
     boundaries: tuple[BoundaryAudit, ...] = ()

@@ -18,7 +18,11 @@ COST_METRICS: Final = (
         "not. Where the log shows that the client was started again, or that Claude was told to "
         "think more or less, no message is read that was cached before; where a model is no longer "
         "shown the reasoning of a turn once the user speaks again, none from there on. Nothing is "
-        "fetched again (recovery probability 0).",
+        "fetched again (recovery probability 0). It is what would have been paid then: where the "
+        "log of the priced model shows that a request read less than nine tenths of the one "
+        "before, no more is read there with compaction or without, and where it shows that more "
+        "was read, nothing expires. Such losses make long prompts dear, so they change what "
+        "compaction saves: see saved by rule.",
     ),
     Metric(
         "saved_usd_fraction",
@@ -28,6 +32,15 @@ COST_METRICS: Final = (
         "Saved dollars, of those without compaction; over the requests of several transcripts "
         "together. Beside reach it is over the same transcripts as that, else over all that have a "
         "price.",
+    ),
+    Metric(
+        "saved_by_rule_usd",
+        "Saved by rule",
+        "USD",
+        "higher",
+        "Saved dollars by the caching rule alone, with compaction and without: nothing is looked "
+        "at of what the log says of its cache. Tables show it as a share of the dollars without "
+        "compaction by the same rule, where a log lost more than 5 % of what was paid.",
     ),
     Metric(
         "net_saved_usd_p50",
@@ -83,10 +96,10 @@ COST_METRICS: Final = (
         "prices; above zero it is dearer. Over all requests with usage whose model has a price, "
         "each at the prices and with a cache of its own model. Where a log shows that the cache "
         "was lost for a reason of its own (a request read less than nine tenths of the one before)"
-        ", it is lost in the replay too. Here, and nowhere else, the first request may read what "
-        "it read in the log, out of the cache of an earlier conversation. Caching that the client "
-        "did not ask for is part of the error. Where a log nowhere tells what was cached, its own "
-        "costs are taken; without these there is no error.",
+        ", it is lost in the replay too. Here and in the error by rule, nowhere else, the first "
+        "request may read what it read in the log, out of the cache of an earlier conversation. "
+        "Caching that the client did not ask for is part of the error. Where a log nowhere tells "
+        "what was cached, its own costs are taken; without these there is no error.",
     ),
     Metric(
         "bill_rule_error_fraction",
@@ -95,6 +108,14 @@ COST_METRICS: Final = (
         "neither",
         "The same by the provider's caching rule alone, with nothing of what the log says of its "
         "cache but what the first request read.",
+    ),
+    Metric(
+        "bill_shown_error_fraction",
+        "Bill error as in the tables",
+        "share of recorded dollars",
+        "neither",
+        "The same of the dollars that tables show, for these requests: from an empty cache on, and "
+        "with those of other models at the prices, and in the cache, of the priced one.",
     ),
     Metric(
         "bill_lost_fraction",

@@ -13,6 +13,7 @@ from evals.money.break_even import absorbed_requests, repaid_fraction, typical_b
 from evals.money.ledger import Ledger
 from evals.money.own_calls import CallSize, call_size, call_usd
 from evals.money.pricing import Pricing
+from evals.money.prompt_cache import Sent
 from evals.money.retrievals import Refetching
 from evals.needs import Need
 from evals.replay import Step
@@ -45,23 +46,30 @@ class CostScorer:
         self._needs = needs
         self._n_judged = 0
         self._meter = Meter(self._prepared, self._prices, pricing.limits)
+        self._by_rule = Meter(self._prepared, self._prices) if pricing.limits else None
         self._ledger = Ledger(self._prepared, self._prices)
         self._calls: list[_OwnCall] = []
         self._refetching = Refetching(self._prepared, self._prices)
 
     def see(self, step: Step, fates: FateTracker) -> None:
-        sent = self._meter.send(
-            step.request, step.segment, step.view.entries, step.tokens, unchanged=step.unchanged
-        )
+        sent = self._sent(self._meter, step)
+        if self._by_rule is not None:
+            self._sent(self._by_rule, step)
         self._ledger.see(step, sent, self._own_calls_usd(step))
         is_new = self._ledger.breaks[-1:] == [step.request.index]
         self._refetching.see(step, self._judged_at(step.request.index), is_new=is_new)
+
+    def _sent(self, meter: Meter, step: Step) -> Sent:
+        return meter.send(
+            step.request, step.segment, step.view.entries, step.tokens, unchanged=step.unchanged
+        )
 
     def columns(self) -> dict[str, Any]:
         before, after = self._pricing.before, self._meter.bill
         own_usd = sum((call.usd for call in self._calls), 0.0)
         after_usd = after.usd + own_usd
         saved_usd = before.usd - after_usd
+        before_by_rule, after_by_rule = self._pricing.before_by_rule, self._by_rule or self._meter
         repayments = self._ledger.repayments
         n_requests = len(after.charges)
         return {
@@ -70,6 +78,8 @@ class CostScorer:
             "cost_after_usd": after_usd,
             "saved_usd": saved_usd,
             "saved_usd_fraction": saved_usd / before.usd if before.usd else None,
+            "cost_before_by_rule_usd": before_by_rule.usd,
+            "saved_by_rule_usd": before_by_rule.usd - (after_by_rule.bill.usd + own_usd),
             **{
                 f"net_saved_usd_{name}": saved_usd - probability * self._refetching.usd
                 for name, probability in PROBABILITIES.items()
@@ -158,10 +168,12 @@ class CostScorer:
         return {
             "priced_model": priced.vector.model,
             "price_basis": priced.basis,
+            "price_file_used": priced.file_used,
             "caching_rule": priced.vector.caching.name,
             "recorded_usd": check.recorded_usd if check else None,
             "bill_error_fraction": check.error_fraction if check else None,
             "bill_rule_error_fraction": check.rule_error_fraction if check else None,
+            "bill_shown_error_fraction": check.shown_error_fraction if check else None,
             "bill_lost_fraction": check.lost_fraction if check else None,
             "bill_requests": check.requests if check else None,
             "bill_covered_fraction": check.covered_fraction if check else None,

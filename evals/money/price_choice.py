@@ -30,6 +30,8 @@ class Priced:
     """How the transcript names this model, if it was recorded with it."""
     others: Mapping[str, PriceVector] = field(default_factory=dict)
     """Prices of its requests to other models, as it names them: its bill is made of all."""
+    file_used: bool | None = None
+    """Whether any of these are from the price file; None without one."""
 
     @property
     def identity(self) -> Json:
@@ -40,6 +42,7 @@ class Priced:
             "basis": self.basis,
             "recorded_as": self.recorded_as,
             **({"others": others} if others else {}),
+            **({} if self.file_used is None else {"file_used": self.file_used}),
         }
 
 
@@ -84,11 +87,15 @@ class PriceChoice:
         else:
             vector, basis = self._known(DEFAULT_MODEL, keeps_an_hour=keeps_an_hour), "default"
         if recorded_as is None or recorded is None or recorded.model != vector.model:
-            return Priced(vector, basis)
+            return Priced(vector, basis, file_used=self._is_file_used(vector))
         names = (name for name in recorded_models(transcript) if name != recorded_as)
         found = {name: self._find(name, keeps_an_hour=keeps_an_hour) for name in names}
         others = {name: other for name, other in found.items() if other is not None}
-        return Priced(vector, basis, recorded_as, others)
+        used = self._is_file_used(vector, *others.values())
+        return Priced(vector, basis, recorded_as, others, used)
+
+    def _is_file_used(self, *used: PriceVector) -> bool | None:
+        return any(vector in self.vectors for vector in used) if self.vectors else None
 
     def given(self) -> PriceVector | None:
         """Return what the flags name by itself: `--price`, or the only model of the price file.

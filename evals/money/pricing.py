@@ -20,6 +20,8 @@ class Pricing:
     priced: Priced
     limits: Limits
     before: Bill
+    before_by_rule: Bill
+    """By the caching rule alone: what the log says of its cache is not looked at."""
     check: BillCheck | None
     """None unless usage was recorded, with the model that is priced."""
 
@@ -38,12 +40,13 @@ def price_transcript(prepared: Prepared, priced: Priced) -> Pricing:
     What the log says of its cache holds for the model that it was recorded with, and no other.
     """
     vector, name = priced.vector, priced.recorded_as
+    by_rule = uncompacted_bill(prepared, vector)
     if name is None:
-        return Pricing(priced, (), uncompacted_bill(prepared, vector), None)
+        return Pricing(priced, (), by_rule, by_rule, None)
     limits = recorded_limits(prepared, name)
-    before = uncompacted_bill(prepared, vector, limits)
+    before = uncompacted_bill(prepared, vector, limits) if limits else by_rule
     check = check_bill(prepared, {name: vector, **priced.others}, before)
-    return Pricing(priced, limits, before, check)
+    return Pricing(priced, limits, before, by_rule, check)
 
 
 def prices_used(rows: Iterable[Row], folder: RunFolder) -> list[Json]:

@@ -37,6 +37,9 @@ class BillCheck:
     """With what the log shows of its cache."""
     by_rule_usd: float
     """By the caching rule alone."""
+    shown_usd: float
+    """The same requests in the bill that tables show: from an empty cache on, all at the prices of
+    one model and through one cache."""
     lost_at: tuple[int, ...]
     """Requests that read less than the rule says, the prompt being the same and within its
     lifetime."""
@@ -54,6 +57,10 @@ class BillCheck:
     @property
     def rule_error_fraction(self) -> float:
         return self.by_rule_usd / self.recorded_usd - 1
+
+    @property
+    def shown_error_fraction(self) -> float:
+        return self.shown_usd / self.recorded_usd - 1
 
     @property
     def lost_fraction(self) -> float:
@@ -102,7 +109,8 @@ def check_bill(
         prepared: The transcript.
         prices: Of each model, as the transcript names it; requests of others are left out. Each
             model has a cache of its own.
-        before: All requests at the prices of the transcript, to tell how much was left out.
+        before: All requests at the prices of the transcript: what tables show, and what was left
+            out.
     """
     found = (_compare(prepared, model, vector) for model, vector in prices.items())
     parts = [part for part in found if part is not None]
@@ -120,6 +128,7 @@ def check_bill(
         recorded_usd=recorded_usd,
         simulated_usd=simulated_usd,
         by_rule_usd=sum(each.by_rule.total for each in compared),
+        shown_usd=sum(before.charges[at].total for at in seen),
         lost_at=tuple(each.request.index for each in lost),
         lost_usd=sum(each.told.total - each.by_rule.total for each in lost),
         outlived_usd=sum(max(0.0, each.by_rule.total - each.told.total) for each in compared),
