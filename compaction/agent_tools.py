@@ -113,7 +113,7 @@ def parsed_arguments(call: ToolCall) -> dict[str, Any]:
     """
     try:
         arguments = json.loads(call.arguments or "{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"the arguments of {call.name} are not JSON: {error}") from error
     if not isinstance(arguments, dict):
         raise ValueError(f"the arguments of {call.name} are not a JSON object")

@@ -122,7 +122,7 @@ def _readings(value: object, hint: Any) -> Iterator[object]:
     if isinstance(value, str):
         try:
             yield json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             yield [item.strip() for item in value.split(",") if item.strip()]
 
 

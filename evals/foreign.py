@@ -233,7 +233,7 @@ class Worker:
             raise StrategyError(f"{self._spec}: its process ended (exit {self._process.wait()})")
         try:
             answer: Json = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             self.close()
             raise StrategyError(
                 f"{self._spec} wrote {line[:40]!r} where only its answers go, and was stopped; "

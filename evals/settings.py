@@ -222,7 +222,7 @@ def _units_of(strategy_class: Any) -> dict[str, str]:
 def _json_or_text(value: str) -> Any:
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return value
 
 

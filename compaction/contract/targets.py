@@ -273,5 +273,5 @@ def _made(spec: str, target: Any, parameters: Mapping[str, str]) -> Any:
 def json_or_text(value: str) -> Any:
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return value

@@ -104,7 +104,7 @@ def _path(line: str) -> str:
     if line.startswith('"'):
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return line.strip()
         return value if isinstance(value, str) else line.strip()
     return line.strip()

@@ -25,21 +25,19 @@ def decoded(arguments: str) -> str:
         return arguments
     try:
         value = json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments
     return "\n".join(_strings(value))
 
 
 def _strings(value: object) -> Iterator[str]:
     """Yield `key: value` texts of nested JSON."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if isinstance(item, (dict, list)):
-                yield from _strings(item)
-            else:
-                yield f"{key}: {item}"
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
-    else:
-        yield str(value)
+    pending: list[tuple[str | None, object]] = [(None, value)]
+    while pending:  # a call can be nested deeper than Python's own calls may be
+        key, item = pending.pop()
+        if isinstance(item, dict):
+            pending += reversed(item.items())
+        elif isinstance(item, list):
+            pending += ((None, each) for each in reversed(item))
+        else:
+            yield str(item) if key is None else f"{key}: {item}"

@@ -40,7 +40,7 @@ def quotes_of(message: Message) -> Iterator[str]:
     for call in message.tool_calls:
         try:
             arguments = json.loads(call.arguments)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         for quote in _quoted_values(arguments):
             if len(quote.strip()) >= MIN_QUOTE_CHARS and quote not in seen:
@@ -49,15 +49,15 @@ def quotes_of(message: Message) -> Iterator[str]:
 
 
 def _quoted_values(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if key in _QUOTE_KEYS and isinstance(item, str):
-                yield item
-            else:
-                yield from _quoted_values(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _quoted_values(item)
+    pending: list[tuple[str | None, object]] = [(None, value)]
+    while pending:  # a call can be nested deeper than Python's own calls may be
+        key, item = pending.pop()
+        if isinstance(item, dict):
+            pending += reversed(item.items())
+        elif isinstance(item, list):
+            pending += ((None, each) for each in reversed(item))
+        elif key in _QUOTE_KEYS and isinstance(item, str):
+            yield item
 
 
 class QuoteIndex:
