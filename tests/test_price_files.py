@@ -171,6 +171,17 @@ def test_a_file_larger_than_any_price_list_is_refused(write, monkeypatch):
         read_price_file(write(SMALLEST))
 
 
+@pytest.mark.parametrize("place", ["input", "output", "read", "write", "tier"])
+def test_a_rate_that_no_sum_could_hold_is_refused(write, place):
+    rates = {"input": 2.0, "output": 8.0}
+    tier = {"above_input_tokens": 9, **rates}
+    (tier if place == "tier" else rates)["input" if place == "tier" else place] = 1e300
+    content = {"model": "m", "usd_per_million_tokens": rates, "tiers": [tier]}
+
+    with pytest.raises(PriceError, match=r"m has a rate of 1e\+300 USD for a million tokens"):
+        read_price_file(write(json.dumps(content)))
+
+
 def test_a_file_without_an_end_is_refused():
     with pytest.raises(PriceError, match="/dev/zero is too large for a price file"):
         read_price_file(Path("/dev/zero"))

@@ -21,6 +21,9 @@ MAX_BYTES: Final = 10_000_000
 LEAST_USD: Final = 0.001
 """Dearest rate of a vector that is taken for a mistake of unit, in USD for a million tokens. The
 cheapest on the list cost more than ten times as much. This project's choice."""
+MOST_USD: Final = 1_000_000.0
+"""A dearer rate, for a million tokens, is a mistake: more than a thousand times the dearest on the
+list. This project's choice."""
 _Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=0)]
 
@@ -114,6 +117,15 @@ def _vector(given: _Vector, path: Path) -> PriceVector:
         raise PriceError(
             f"{path}: {given.model} costs {rates.output:g} USD for a million tokens of output, "
             "which is no price of a model; rates are for a million tokens, not for one"
+        )
+    dearest = max(
+        max(each.input, each.read, each.write, each.output)
+        for each in (rates, *(tier.rates() for tier in given.tiers))
+    )
+    if dearest > MOST_USD:
+        raise PriceError(
+            f"{path}: {given.model} has a rate of {dearest:g} USD for a million tokens, which is "
+            "no price of a model; correct it"
         )
     tiers = sorted(given.tiers, key=lambda tier: tier.above_input_tokens)
     limits = [tier.above_input_tokens for tier in tiers]
