@@ -104,10 +104,15 @@ def compare(
     return _adjusted(found)
 
 
-def compare_runs(
-    baseline: Run, candidate: Run, measures: Sequence[Measure] = MEASURES
+def compare_pairs(
+    pairs: Sequence[tuple[Side, Side]], measures: Sequence[Measure] = MEASURES
 ) -> tuple[Comparison, ...]:
-    """Compare every setting of a run with the setting of the same name in another.
+    """Compare baselines with their candidates, and adjust for all of them together."""
+    return _adjusted(tuple(each for pair in pairs for each in compare(*pair, measures)))
+
+
+def pairs_of(baseline: Run, candidate: Run) -> tuple[tuple[Side, Side], ...]:
+    """Return every setting of a run with the setting of the same name in another.
 
     Raises:
         ResultsError: the runs have no setting in common.
@@ -120,8 +125,7 @@ def compare_runs(
             f"RUN::SETTING. There are {', '.join(ours) or 'only controls'} and "
             f"{', '.join(theirs) or 'only controls'}"
         )
-    pairs = [compare(Side(baseline, label), Side(candidate, label), measures) for label in common]
-    return _adjusted(tuple(each for pair in pairs for each in pair))
+    return tuple((Side(baseline, label), Side(candidate, label)) for label in common)
 
 
 def left_out(baseline: Run, candidate: Run) -> Iterator[str]:

@@ -13,10 +13,12 @@ from evals.bounded import sessions_to_exceed
 from evals.stats import MIN_CLUSTERS, TIE
 from reports.compare import Comparison, Moved
 from reports.differences import Difference
+from reports.gate import Gate
 from reports.measures import Measure
 from reports.tables import escaped
-from reports.wording import MISSING, clean, listed, percent, plural, points
+from reports.wording import MISSING, amount, clean, listed, percent, plural, points
 
+NO_GATE: Final = Gate()
 HEADS: Final = (
     "Measure",
     "Baseline",
@@ -97,11 +99,10 @@ def _lines(comparison: Comparison) -> Group:
 
 
 def markdown(
-    found: Sequence[Comparison], failed: Sequence[str] = (), left_out: Sequence[str] = ()
+    found: Sequence[Comparison], gate: Gate = NO_GATE, left_out: Sequence[str] = ()
 ) -> str:
-    """Return a comment for a pull request; `failed` are the conditions that were met."""
-    verdict = "**Compaction gate: failed**" if failed else "Compaction gate: passed"
-    parts = [verdict, *(f"- {escaped(line)}" for line in failed)]
+    """Return a comment for a pull request."""
+    parts = [_verdict_line(gate), *(f"- {escaped(line)}" for line in gate.failed)]
     for comparison in found:
         parts += ["", f"### {escaped(title(comparison))}", ""]
         parts.append("| " + " | ".join(_heads(comparison)) + " |")
@@ -114,11 +115,20 @@ def markdown(
     return "\n".join([*parts, "", f"<sub>{EXPLANATION}</sub>"]) + "\n"
 
 
+def _verdict_line(gate: Gate) -> str:
+    if gate.failed:
+        return "**Compaction gate: failed**"
+    if not gate.conditions:
+        return "Compaction gate: no condition was given (--fail-on); nothing newly failed or broke."
+    return f"Compaction gate: passed ({escaped(', '.join(gate.conditions))})"
+
+
 def as_json(
-    found: Sequence[Comparison], failed: Sequence[str] = (), left_out: Sequence[str] = ()
+    found: Sequence[Comparison], gate: Gate = NO_GATE, left_out: Sequence[str] = ()
 ) -> dict[str, Any]:
     return {
-        "failed": list(failed),
+        "conditions": list(gate.conditions),
+        "failed": list(gate.failed),
         "left_out": list(left_out),
         "comparisons": [
             {**asdict(comparison), "is_regression": comparison.is_regression}
@@ -251,7 +261,7 @@ def _moved(each: Moved) -> str:
 def _size(measure: Measure, size: float) -> str:
     """Write a size that is above 0, with as many digits as it takes to be."""
     if not measure.is_fraction:
-        return _amount(size)
+        return amount(size)
     text = percent(size)
     return f"{text if float(text) else f'{100 * size:.2g}'} points"
 
@@ -261,15 +271,11 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _level(measure: Measure, value: float) -> str:
-    return f"{percent(value)} %" if measure.is_fraction else _amount(value)
+    return f"{percent(value)} %" if measure.is_fraction else amount(value)
 
 
 def _change(measure: Measure, value: float) -> str:
     if measure.is_fraction:
         return points(value)
-    text = _amount(value)
+    text = amount(value)
     return f"+{text}" if value > 0 else text
-
-
-def _amount(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:,.4g}"

@@ -3,12 +3,13 @@
 A number is compared with candidate minus baseline as measured; `.low` and `.high` are the ends of
 the interval that decides the verdict, and of the 95 % interval where there is no verdict.
 `inferior` is a verdict, of one measure (`reach=inferior`) or of any. So `reach=inferior` fails once
-a loss is shown, and `reach.low<-5%` until it is shown that there is none of 5 points.
+the test of the verdict shows a loss beyond the margin, and `reach.low<-5%` until it shows that
+there is none of 5 points.
 """
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, get_args
@@ -18,6 +19,7 @@ from evals.stats import Verdict
 from reports.compare import Comparison
 from reports.differences import Difference
 from reports.measures import MEASURES
+from reports.wording import MISSING, amount
 
 _OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "<=": operator.le,
@@ -34,6 +36,16 @@ EXAMPLE: Final = "write it like reach<-0.02, saving_fraction.low<-5% or reach=in
 
 
 @dataclass(frozen=True, slots=True)
+class Gate:
+    """What was asked of a comparison, and why it fails."""
+
+    conditions: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    """Conditions that hold or cannot be judged; and, asked for or not, what the candidate newly
+    failed on or broke, and what was not run."""
+
+
+@dataclass(frozen=True, slots=True)
 class Condition:
     """One --fail-on."""
 
@@ -43,6 +55,7 @@ class Condition:
     end: str | None = None
     op: str = ""
     number: float = 0.0
+    is_percent: bool = False
     verdict: str | None = None
 
     def is_met(self, found: Difference) -> bool:
@@ -50,9 +63,24 @@ class Condition:
             return False
         if self.verdict is not None:
             return found.verdict == self.verdict
-        low, high = found.ends
-        value = {None: found.difference, "low": low, "high": high}[self.end]
+        value = self._value(found)
         return value is not None and _OPERATORS[self.op](value, self.number)
+
+    def reading(self, found: Difference) -> str:
+        """Return what a condition that is met was about, in its own unit."""
+        if self.verdict is None:
+            return self._text(self._value(found))
+        low, high = map(self._text, found.ends)
+        return f"{self._text(found.difference)} (90 %: {low} to {high})"
+
+    def _value(self, found: Difference) -> float | None:
+        low, high = found.ends
+        return {None: found.difference, "low": low, "high": high}[self.end]
+
+    def _text(self, value: float | None) -> str:
+        if value is None:
+            return MISSING
+        return f"{amount(100 * value)} %" if self.is_percent else amount(value)
 
 
 def conditions(texts: Sequence[str]) -> tuple[Condition, ...]:
@@ -64,6 +92,21 @@ def conditions(texts: Sequence[str]) -> tuple[Condition, ...]:
     return tuple(map(_condition, texts))
 
 
+def judge(
+    wanted: Sequence[Condition], found: Sequence[Comparison], gaps: Iterable[str] = ()
+) -> Gate:
+    """Return what fails; `gaps` is what was not run (`reports.unmatched`)."""
+    failed = [*met(wanted, found)]
+    failed += [
+        f"cannot be judged on these transcripts: {text}" for text in unmeasured(wanted, found)
+    ]
+    failed += gaps
+    for each in found:
+        failed += [f"failed in the candidate only: {name}" for name in each.new_failures]
+        failed += [f"broke a rule that the baseline kept: {name}" for name in each.new_violations]
+    return Gate(tuple(condition.text for condition in wanted), tuple(failed))
+
+
 def met(wanted: Sequence[Condition], found: Sequence[Comparison]) -> Iterator[str]:
     """Yield a sentence for each condition and setting that meet."""
     for condition in wanted:
@@ -72,7 +115,7 @@ def met(wanted: Sequence[Condition], found: Sequence[Comparison]) -> Iterator[st
                 if condition.is_met(each):
                     yield (
                         f"{condition.text}: {each.measure.title} of {comparison.candidate} on the "
-                        f"{comparison.provenance} transcripts"
+                        f"{comparison.provenance} transcripts: {condition.reading(each)}"
                     )
 
 
@@ -100,7 +143,7 @@ def _condition(text: str) -> Condition:
         except ValueError:
             raise ResultsError(f"--fail-on {text!r}: {number!r} is no number") from None
         _check_possible(_known(name, text), value, text, is_percent=bool(percent))
-        return Condition(text, name, end, op, value)
+        return Condition(text, name, end, op, value, bool(percent))
     worded = _WORDED.fullmatch(text.strip())
     if worded is None or worded["verdict"] not in get_args(Verdict):
         raise ResultsError(f"--fail-on {text!r} is no condition; {EXAMPLE}")

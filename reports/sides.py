@@ -61,6 +61,11 @@ class Side(NamedTuple):
         found["engaged"] = grouped["engaged"].all().astype(bool)
         return found
 
+    def only(self, other: "Side", provenance: str) -> list[str]:
+        """Return the transcripts that were tried here and not there."""
+        there = other.tried(provenance)
+        return [self.run.names[key] for key in self.tried(provenance) if key not in there]
+
     def _rows(self, provenance: str) -> pd.DataFrame:
         rows = self.run.rows
         return rows[(rows["provenance"] == provenance) & (rows["label"] == self.label)]

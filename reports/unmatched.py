@@ -7,6 +7,7 @@ from typing import Final
 from reports.differences import is_same_total
 from reports.measures import Measure
 from reports.sides import Side, both_idle, values_of
+from reports.wording import clean, listed, plural
 
 DIFFERENT_TOTALS: Final = {
     "saving_fraction": "its input was counted differently in the two runs",
@@ -26,8 +27,8 @@ def unmatched(
     """Yield what is in one run only, or was compared in part, with the reason."""
     ours, theirs = (side.tried(provenance) for side in (baseline, candidate))
     # Names are unique within a file only, so what is in both runs tells nothing of its namesakes.
-    only_ours = [baseline.run.names[key] for key in ours if key not in theirs]
-    only_theirs = [candidate.run.names[key] for key in theirs if key not in ours]
+    only_ours = baseline.only(candidate, provenance)
+    only_theirs = candidate.only(baseline, provenance)
     changed = set(only_ours) & set(only_theirs)
     for name in only_ours:
         is_changed = name in changed
@@ -82,3 +83,27 @@ def new_failures(baseline: Side, candidate: Side, provenance: str) -> Iterator[s
     for key, is_scored in baseline.tried(provenance).items():
         if is_scored and theirs.get(key) is False:
             yield candidate.run.names[key]
+
+
+def gaps(pairs: Sequence[tuple[Side, Side]]) -> Iterator[str]:
+    """Yield what was not run, so that no comparison of these pairs can be relied on.
+
+    Rows that a run still lacks may be of any setting. And every transcript of a baseline has to be
+    among those of its candidate, whole kinds of them too.
+    """
+    ours, theirs = (side.run for side in pairs[0])
+    runs = {"run": ours} if ours is theirs else {"baseline": ours, "candidate": theirs}
+    for side, run in runs.items():
+        if run.incomplete is not None:
+            yield f"the {side} is {run.incomplete.partition(';')[0]} ({clean(run.path)})"
+    absent: dict[tuple[str, ...], list[str]] = {}
+    for baseline, candidate in pairs:
+        known = baseline.run.provenances
+        if names := tuple(name for each in known for name in baseline.only(candidate, each)):
+            absent.setdefault(names, []).append(candidate.label)
+    for names, labels in absent.items():
+        of = "" if len(labels) == len(pairs) else f" under {listed(list(map(clean, labels)))}"
+        yield (
+            f"not run in the candidate{of}, or on other content: "
+            f"{listed([clean(name, 60) for name in names])} ({plural(len(names), 'transcript')})"
+        )

@@ -58,6 +58,11 @@ def points(value: float | None) -> str:
     return f"+{text}" if is_shown_positive else text
 
 
+def amount(value: float) -> str:
+    """Write what is counted or has no unit, with four digits where it is small."""
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:,.4g}"
+
+
 def kilo(value: float | None) -> str:
     return number(None if value is None else value / 1000, 1)
 

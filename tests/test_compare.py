@@ -13,7 +13,7 @@ from evals.cli import main
 from evals.power import bounded_sessions_needed
 from evals.results import ResultsError
 from reports import compare_text
-from reports.compare import compare, compare_runs, labels_of
+from reports.compare import compare, compare_pairs, labels_of, pairs_of
 from reports.frames import load
 from reports.gate import conditions, met, unmeasured
 from reports.measures import with_margins
@@ -137,7 +137,9 @@ def test_runs_are_compared_by_setting_and_changed_transcripts_are_named(tmp_path
     new = [row(name, "x", saving=0.6) for name in "abd"]
     new[1] = row("b", "x", saving=0.6, transcript_digest="other")
 
-    (comparison,) = compare_runs(run_of(tmp_path / "1", old), run_of(tmp_path / "2", new))
+    (comparison,) = compare_pairs(
+        pairs_of(run_of(tmp_path / "1", old), run_of(tmp_path / "2", new))
+    )
 
     assert comparison.candidate == "x"
     assert found_in(comparison, "saving_fraction").n == 1
@@ -170,7 +172,7 @@ def test_nothing_in_common_is_said(tmp_path):
         compare(Side(one, "z"), Side(other, "x"))
     renamed = run_of(tmp_path / "3", [row("a", "y", saving=0.5)])
     with pytest.raises(ResultsError, match="no setting in common"):
-        compare_runs(one, renamed)
+        compare_pairs(pairs_of(one, renamed))
 
 
 def many(shift, noise=0.01, n=24):
@@ -299,7 +301,10 @@ def test_the_command_gates(tmp_path, monkeypatch, capsys):
     assert ended("compare", *sides) == 0
     assert "inferior" in capsys.readouterr().out
     assert ended("compare", *sides, "--fail-on", "reach<-0.02") == 1
-    assert "failed: reach<-0.02: Reach of new" in capsys.readouterr().err
+    assert (
+        "failed: reach<-0.02: Reach of new on the recorded transcripts: -0.09959"
+        in capsys.readouterr().err
+    )
     assert ended("compare", *sides, "--fail-on", "reach<-0.5") == 0
     assert ended("compare", *sides, "--fail-on", "rech<-0.5") == 2
     capsys.readouterr()
@@ -327,7 +332,7 @@ def test_the_command_writes_json_and_markdown(tmp_path, monkeypatch, capsys):
     reach = content["comparisons"][0]["differences"][0]
     assert (reach["measure"]["name"], round(reach["difference"], 9)) == ("reach", -0.8)
     text = target.read_text("utf-8")
-    assert text.startswith("Compaction gate: passed")
+    assert text.startswith("Compaction gate: no condition was given (--fail-on); nothing newly")
     assert "<script>" not in text.replace("\\<script\\>", "")
     assert "| Reach | 90.0 % | 10.0 % | -80.0 |" in text
 
@@ -400,7 +405,8 @@ def test_what_only_one_run_has_is_named(tmp_path, monkeypatch, capsys):
         main()
 
     out, text = capsys.readouterr().out, (tmp_path / "m").read_text()
-    assert stopped.value.code == 0
+    assert stopped.value.code == 1
+    assert "- not run in the candidate, or on other content: m (1 transcript)" in text
     assert [line in out for line in wanted] == [True] * 3
     assert [f"- {line}" in text for line in wanted] == [True] * 3
 
@@ -460,7 +466,7 @@ def test_runs_of_controls_alone_have_nothing_to_compare(tmp_path):
     ]
 
     with pytest.raises(ResultsError, match="There are only controls and only controls"):
-        compare_runs(*runs)
+        compare_pairs(pairs_of(*runs))
 
 
 def namesakes(folder, label="s", places=("a.json", "b.json", "c.json")):

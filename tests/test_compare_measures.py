@@ -8,7 +8,7 @@ from rich.console import Console
 
 from evals.metrics import METRICS
 from reports import compare_text
-from reports.compare import compare, compare_runs, kinds_left_out
+from reports.compare import compare, compare_pairs, kinds_left_out, pairs_of
 from reports.frames import load
 from reports.measures import MEASURES
 from reports.sides import Side
@@ -74,7 +74,7 @@ def test_what_was_priced_in_two_ways_is_not_compared(tmp_path):
     new = [priced("a", "x", 2.0, 0.5), priced("b", "x", 1.0, 0.25)]
     runs = [load(write_run(tmp_path / name, rows)) for name, rows in (("1", old), ("2", new))]
 
-    (comparison,) = compare_runs(*runs)
+    (comparison,) = compare_pairs(pairs_of(*runs))
 
     assert found_in(comparison, "saved_usd_fraction").n == 1
     assert found_in(comparison, "saving_fraction").n == 2

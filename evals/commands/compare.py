@@ -46,8 +46,8 @@ def compare(
 ) -> None:
     """Compare two settings or two runs, transcript by transcript.
 
-    Exits with 1 if a --fail-on holds or cannot be judged on these transcripts, or B failed or broke
-    a rule where A did not.
+    Exits with 1 if a --fail-on holds or cannot be judged on these transcripts, if B failed or broke
+    a rule where A did not or was not run on all that A was, or if a run is not complete.
 
     Example: compaction-evals compare base-run new-run --fail-on 'reach<-0.02'
     """
@@ -55,29 +55,22 @@ def compare(
 
     from evals.audit.command import write_text
     from reports import compare_text
-    from reports.gate import conditions, met, unmeasured
+    from reports.gate import conditions, judge
 
     wanted = conditions(fail_on or ())
-    found, left_out = _compared(baseline, candidate, _margins(margin or []), cluster)
-    failed = [*met(wanted, found)]
-    failed += [
-        f"cannot be judged on these transcripts: {text}" for text in unmeasured(wanted, found)
-    ]
-    for each in found:
-        failed += [f"failed in the candidate only: {name}" for name in each.new_failures]
-        failed += [f"broke a rule that the baseline kept: {name}" for name in each.new_violations]
+    found, left_out, gaps = _compared(baseline, candidate, _margins(margin or []), cluster)
+    gate = judge(wanted, found, gaps)
     if md is not None:
-        write_text(md, compare_text.markdown(found, failed, left_out))
+        write_text(md, compare_text.markdown(found, gate, left_out))
     if as_json:
-        content = compare_text.as_json(found, failed, left_out)
-        typer.echo(printed_json(content))
+        typer.echo(printed_json(compare_text.as_json(found, gate, left_out)))
     else:
         console = Console()
         console.print(compare_text.terminal(found, left_out, width=console.width))
     errors = Console(stderr=True)
-    for text in failed:
+    for text in gate.failed:
         errors.print(f"failed: {text}", markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit(EXIT_FAILED if failed else 0)
+    raise typer.Exit(EXIT_FAILED if gate.failed else 0)
 
 
 def _margins(given: list[str]) -> dict[str, float]:
@@ -95,12 +88,13 @@ def _compared(
     candidate: str,
     margins: Mapping[str, float],
     cluster: Literal["session", "project"],
-) -> "tuple[tuple[Comparison, ...], tuple[str, ...]]":
-    """Return the comparisons, and lines about what is in one of the runs only."""
-    from reports.compare import compare, compare_runs, kinds_left_out, left_out
+) -> "tuple[tuple[Comparison, ...], tuple[str, ...], tuple[str, ...]]":
+    """Return the comparisons, what is in one of the runs only, and what was not run."""
+    from reports.compare import compare_pairs, kinds_left_out, left_out, pairs_of
     from reports.frames import load
     from reports.measures import with_margins
     from reports.sides import Side
+    from reports.unmatched import gaps
 
     (path_a, label_a), (path_b, label_b) = map(_side, (baseline, candidate))
     measures = with_margins(margins)
@@ -113,9 +107,11 @@ def _compared(
             say_incomplete(path, run.incomplete)
         note("statistics")
         if label_a is None and label_b is None:
-            return compare_runs(run_a, run_b, measures), tuple(left_out(run_a, run_b))
-        sides = (Side(run_a, label_a or str(label_b)), Side(run_b, label_b or str(label_a)))
-        return compare(*sides, measures), tuple(kinds_left_out(run_a, run_b))
+            pairs, only = pairs_of(run_a, run_b), left_out(run_a, run_b)
+        else:
+            sides = (Side(run_a, label_a or str(label_b)), Side(run_b, label_b or str(label_a)))
+            pairs, only = (sides,), kinds_left_out(run_a, run_b)
+        return compare_pairs(pairs, measures), tuple(only), tuple(gaps(pairs))
 
 
 def _side(text: str) -> tuple[Path, str | None]:
