@@ -19,6 +19,11 @@ from reports.matched import TRUNCATE
 from reports.wording import MISSING, clean, count, kilo, listed, number, percent, plural
 
 TITLE: Final = "Cost"
+LEAST_CHANGE: Final = 0.01
+"""Of the dollars: a smaller change of what is saved is not named above the tables."""
+MAX_CHANGED: Final = 3
+_AS_PAID: Final = "saved_usd_fraction"
+_BY_RULE: Final = "saved_by_rule_usd"
 _SUMS: Final = (
     *("cost_before_usd", "cost_after_usd", "saved_usd", "net_saved_usd_p50", "net_saved_usd_p100"),
     *("cost_before_by_rule_usd", "saved_by_rule_usd"),
@@ -55,12 +60,39 @@ def price_lines(run: Run) -> Iterator[str]:
     yield f"Dollars are priced as {listed(names)}."
     yield from _price_file_lines(run, of_each)
     yield from bill_lines(of_each)
+    yield from _changed_lines(run)
     counted, requests = (int(of_each[name].sum()) for name in ("counted_outputs", "requests"))
     if counted:
         yield (
             f"Output is priced by the tokens of the answer for {count(counted)} of "
             f"{plural(requests, 'request')}: their logs hold no number, or less than the answer."
         )
+
+
+def _changed_lines(run: Run) -> Iterator[str]:
+    """Yield the settings of which the losses of the logs change most what they save."""
+    found = [
+        (line.label, _cell_of(block, line, _AS_PAID), _cell_of(block, line, _BY_RULE))
+        for block in cost_blocks(run)
+        for line in block.lines
+        if not line.is_control
+    ]
+    known = [
+        (abs(saved.value - by_rule.value), f"{label} {saved.text} % and {by_rule.text} %")
+        for label, saved, by_rule in found
+        if saved.value is not None and by_rule.value is not None
+    ]
+    known = sorted((each for each in known if each[0] >= LEAST_CHANGE), key=lambda one: -one[0])
+    if known:
+        yield (
+            "Saved dollars over all transcripts with a price, as paid then and by the rule alone, "
+            f"where they differ most: {'; '.join(text for _, text in known[:MAX_CHANGED])}."
+        )
+
+
+def _cell_of(block: Block, line: Line, metric: str) -> Cell:
+    metrics = [column.metric for column in block.columns]
+    return line.cells[metrics.index(metric)] if metric in metrics else Cell(MISSING)
 
 
 def _price_file_lines(run: Run, of_each: pd.DataFrame) -> Iterator[str]:
@@ -168,7 +200,7 @@ _LAMBDA: Final = "Absorbs lambda*, requests per 1,000 tokens"
 COST_COLUMNS: Final = (
     Column("Saved, USD", "Saved $", "saved_usd", 6, _of(_usd, "saved_usd")),
     Column("Saved, % of dollars", "Saved $ %", "saved_usd_fraction", 0, _share("saved_usd")),
-    Column("Saved by the rule alone, %", "By rule %", "saved_by_rule_usd", 4, _by_rule),
+    Column("Saved by the rule alone, %", "By rule %", _BY_RULE, 4, _by_rule),
     Column(_HALF, "Half fetched %", "net_saved_usd_p50", 5, _share("net_saved_usd_p50")),
     Column(_ALL, "All fetched %", "net_saved_usd_p100", 4, _share("net_saved_usd_p100")),
     Column("Cache hits, % of input", "Hits %", "cache_hit_fraction", 1, _HITS),

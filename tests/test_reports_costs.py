@@ -130,6 +130,8 @@ def test_what_was_priced_and_how_far_the_bill_is_off_is_said(run):
         "make long prompts dear. Where they are more than 5 % (1 transcript: $2.00 without "
         "compaction, $1.20 by the rule alone), the table of costs has savings by the rule alone "
         "beside them.",
+        "Saved dollars over all transcripts with a price, as paid then and by the rule alone, "
+        "where they differ most: x 0.0 % and -25.0 %.",
         "Output is priced by the tokens of the answer for 3 of 40 requests: their logs hold no "
         "number, or less than the answer.",
     ]
@@ -156,6 +158,27 @@ def test_savings_by_the_rule_alone_stand_where_much_was_lost_and_nowhere_else(tm
     assert shown(0.051) == (True, True)
     assert shown(0.05) == (False, False)
     assert shown(None) == (False, False)
+
+
+def test_the_settings_that_losses_change_most_are_named(tmp_path):
+    lost = {**PRICED, "bill_lost_fraction": 0.4, "cost_before_by_rule_usd": 1.0}
+    savings = {"least": (1.0, 0.4), "more": (1.2, 0.4), "none": (0.4, 0.2), "most": (0.2, -0.5)}
+    rows = [
+        row("a", name, saving=0.5, **lost, saved_usd=saved, saved_by_rule_usd=by_rule)
+        for name, (saved, by_rule) in {**savings, "third": (0.0, 0.15)}.items()
+    ]
+    control = row("a", "identity", is_control=True, **lost, saved_usd=0.0, saved_by_rule_usd=1.0)
+
+    (line,) = (
+        line
+        for line in price_lines(load(write_run(tmp_path / "run", [*rows, control])))
+        if "differ most" in line
+    )
+
+    # Of 2 dollars as paid then and of 1 by the rule.
+    assert line.endswith(
+        "differ most: most 10.0 % and -50.0 %; more 60.0 % and 40.0 %; third 0.0 % and 15.0 %."
+    )
 
 
 def test_the_error_of_each_bill_is_named_where_they_are_few(run):

@@ -76,7 +76,8 @@ COST_METRICS: Final = (
         "lower",
         "What the strategy's own model calls cost, none of their prompts cached. Tokens as "
         "reported, else as counted; a long prompt is measured by the messages that it retells. The "
-        "extractive summariser stands in for a model and is priced as the model would be.",
+        "extractive summariser stands in for a model and is priced as the model would be. Calls "
+        "that a user's own code makes by itself are not seen.",
     ),
     Metric(
         "priced_model",
