@@ -4,6 +4,7 @@ No browser is needed. Parquet needs the extra `parquet`.
 """
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -17,6 +18,7 @@ from evals.results import ResultsError
 from reports.frames import Run
 from reports.league import blocks
 from reports.page_charts import Drawn, charts_of
+from reports.wording import clean
 
 PNG_SCALE: Final = 2.0
 NESTED: Final = ("parameters", "resolved", "violated", "not_declared")
@@ -81,13 +83,24 @@ def has_parquet() -> bool:
 
 def _files(run: Run) -> Iterator[File]:
     for name, table in tables(run).items():
-        yield f"{name}.csv", partial(table.to_csv, index=False)
+        yield f"{name}.csv", partial(table.map(_in_csv).to_csv, index=False)
         if has_parquet():
             yield f"{name}.parquet", partial(table.to_parquet, index=False)
     for name, drawn in pictures(run):
         spec = {**drawn.to_dict(), "background": "white"}
         yield f"{name}.svg", partial(_write_svg, spec)
         yield f"{name}.png", partial(_write_png, spec)
+
+
+def _in_csv(value: object) -> object:
+    """Return a text so that it steers no terminal and is no formula of a spreadsheet.
+
+    Names and folders come from files of others. Parquet has them as they are.
+    """
+    if not isinstance(value, str):
+        return value
+    line = clean(value, sys.maxsize)
+    return f"'{line}" if line.startswith(("=", "+", "-", "@")) else line
 
 
 def _write_svg(spec: dict[str, Any], path: Path) -> None:

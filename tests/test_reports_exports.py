@@ -11,9 +11,9 @@ import pytest
 
 from evals.cli import main
 from evals.results import ResultsError, RunFolder
-from reports.exports import export, has_parquet, pictures
+from reports.exports import export, files_of, has_parquet, pictures
 from reports.frames import load
-from tests.reports_cases import small_rows, small_sidecar, write_run
+from tests.reports_cases import row, small_rows, small_sidecar, write_run
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,21 @@ def test_the_tables_come_back_with_every_row(exported):
     assert "\x1f" not in (folder / "rows.csv").read_text("utf-8")
     settings = pd.read_csv(folder / "settings.csv")
     assert set(settings["label"]) == {item.label for item in small_rows()}
+
+
+def test_a_name_in_a_table_steers_no_terminal_and_is_no_formula(tmp_path):
+    odd = {"project": "/a\x1b[31m/\u202eb\r\nc", "error": "-1+cmd|' /C calc'!A0", "source": "=1+1"}
+    run = load(write_run(tmp_path / "run", [row("@SUM(A1)", "xun", saving=0.5, **odd)]))
+
+    export([file for file in files_of(run) if file[0] == "rows.csv"], tmp_path / "out")
+
+    text = (tmp_path / "out" / "rows.csv").read_bytes().decode("utf-8")
+    assert text.replace("\n", "").isprintable()
+    (found,) = pd.read_csv(tmp_path / "out" / "rows.csv").to_dict("records")
+    assert found["project"] == r"/a\u001b[31m/\u202eb\u000d c"
+    assert found["error"] == "'-1+cmd|' /C calc'!A0"
+    assert (found["source"], found["transcript"]) == ("'=1+1", "'@SUM(A1)")
+    assert found["saving_fraction"] == 0.5
 
 
 def test_every_chart_of_the_page_is_a_picture_twice(exported, run_path):
