@@ -5,7 +5,7 @@ Source: Miller (2024), Adding Error Bars to Evals, section 5, https://arxiv.org/
 
 from typing import Final
 
-from evals.bounded import sessions_to_exceed
+from evals.bounded import PRECISION, sessions_to_exceed
 from evals.stats import Clustered, StatisticsError
 
 MAX_SESSIONS: Final = 1_000_000
@@ -65,17 +65,12 @@ def bounded_sessions_needed(
         None for more than `MAX_SESSIONS`.
     """
     _check_margin(margin)
-    from scipy import stats
-
     room = -floor - margin
     if room <= 0:  # nothing can be lost that the margin does not allow
         return 1
-    z = float(stats.norm.ppf(power))
 
     def is_enough(n: int) -> bool:
-        excess = n * (margin - z * spread / n**0.5)
-        scale = (n * (spread**2 + margin**2)) ** 0.5
-        return float(stats.exponnorm.sf(0.0, room / scale, loc=-excess, scale=scale)) <= alpha
+        return _is_shown(n, spread, margin, room, alpha=alpha, power=power)
 
     low = (sessions_to_exceed(1 + margin / floor, level=1 - alpha) or 1) - 1
     high = low + 1
@@ -87,6 +82,52 @@ def bounded_sessions_needed(
         middle = (low + high) // 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high
+
+
+def bounded_detectable_mean(
+    n: int, spread: float, limit: float, *, alpha: float = 0.05, power: float = 0.8
+) -> float | None:
+    """Return the least true mean of shares that the test of `evals.bounded` finds above a limit.
+
+    Args:
+        n: Sessions.
+        spread: Standard deviation of the shares between sessions.
+        limit: Above 0.
+        alpha: Chance of a wrong "yes".
+        power: Chance of a right one.
+
+    Returns:
+        None if so few sessions cannot show even a mean of 1.
+    """
+    if (fewest := sessions_to_exceed(limit, level=1 - alpha)) is None or n < fewest:
+        return None
+
+    def is_enough(mean: float) -> bool:
+        return _is_shown(n, spread, mean - limit, limit, alpha=alpha, power=power)
+
+    # As many as it takes if none of them differs are enough for that, whatever is approximate.
+    if not is_enough(1.0):
+        return 1.0 if spread == 0 else None
+    low, high = limit, 1.0
+    while high - low > PRECISION:
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def _is_shown(
+    n: int, spread: float, margin: float, room: float, *, alpha: float, power: float
+) -> bool:
+    """Whether n sessions show a mean that is `margin` above a limit, itself `room` above the floor.
+
+    The weighted sum of the sessions is taken for normal, the weight of the one at the floor for
+    exponential.
+    """
+    from scipy import stats
+
+    excess = n * (margin - float(stats.norm.ppf(power)) * spread / n**0.5)
+    scale = (n * (spread**2 + margin**2)) ** 0.5
+    return float(stats.exponnorm.sf(0.0, room / scale, loc=-excess, scale=scale)) <= alpha
 
 
 def _check_margin(margin: float) -> None:

@@ -11,13 +11,12 @@ from typing import Any, Final, Literal
 
 import pandas as pd
 
-from evals.stats import bootstrap_interval, clustered
+from evals.bounded import lower_bound
+from evals.stats import MIN_CLUSTERS, TIE, Clustered, clustered
 from reports.aggregates import saving_of
 from reports.shares import Share, resolved_and_shares
 from reports.wording import listed, plural
 
-BOUND_LEVEL: Final = 0.9
-"""The low end of a two-sided 90 % interval is a one-sided 95 % bound."""
 ENGAGED_FRACTION: Final = 0.01
 """As `evals.results.ENGAGED_FRACTION`: a setting that saves less did nothing."""
 
@@ -113,11 +112,22 @@ class Candidate:
         return min(self.values(), key=lambda pair: pair[1])
 
     @cached_property
+    def data(self) -> Clustered:
+        """Reach by session."""
+        return clustered(self.each["reach"].tolist(), self.each["cluster"].tolist())
+
+    @cached_property
     def lower(self) -> float | None:
-        """One-sided 95 % bound of the mean over sessions; None below `MIN_CLUSTERS`."""
-        data = clustered(self.each["reach"].tolist(), self.each["cluster"].tolist())
-        interval = bootstrap_interval(data, level=BOUND_LEVEL)
-        return None if interval is None else interval.low
+        """`evals.bounded.lower_bound` at 95 %, as in the confirmation; None below `MIN_CLUSTERS`.
+
+        So few sessions support no more than `exceeded_by` of them, however much they reach.
+        """
+        return None if self.data.n_clusters < MIN_CLUSTERS else lower_bound(self.data, floor=0.0)
+
+    @property
+    def n_dearer(self) -> int:
+        """Of `n_all`: those on which it costs more than no compaction."""
+        return int((self.costs["cost"] > self.costs["before"] * (1 + TIE)).sum())
 
     @cached_property
     def truncation(self) -> Beside | None:

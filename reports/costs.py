@@ -50,14 +50,7 @@ def price_lines(run: Run) -> Iterator[str]:
     of_each = priced_transcripts(run)
     if of_each.empty:
         return
-    models = Counter(
-        (clean(row["priced_model"]), str(row["price_basis"])) for _, row in of_each.iterrows()
-    )
-    names = [
-        f"{model} ({plural(n, 'transcript')}{_BASIS.get(basis, '')})"
-        for (model, basis), n in sorted(models.items())
-    ]
-    yield f"Dollars are priced as {listed(names)}."
+    yield f"Dollars are priced as {priced_models(of_each)}."
     yield from _price_file_lines(run, of_each)
     yield from bill_lines(of_each)
     yield from _changed_lines(run)
@@ -93,6 +86,19 @@ def _changed_lines(run: Run) -> Iterator[str]:
 def _cell_of(block: Block, line: Line, metric: str) -> Cell:
     metrics = [column.metric for column in block.columns]
     return line.cells[metrics.index(metric)] if metric in metrics else Cell(MISSING)
+
+
+def priced_models(of_each: pd.DataFrame) -> str:
+    """List the models that transcripts are priced as, with how many and by whose choice."""
+    models = Counter(
+        (clean(row["priced_model"]), str(row["price_basis"])) for _, row in of_each.iterrows()
+    )
+    return listed(
+        [
+            f"{model} ({plural(n, 'transcript')}{_BASIS.get(basis, '')})"
+            for (model, basis), n in sorted(models.items())
+        ]
+    )
 
 
 def _price_file_lines(run: Run, of_each: pd.DataFrame) -> Iterator[str]:

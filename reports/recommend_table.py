@@ -15,6 +15,7 @@ from reports.wording import MISSING, clean, percent, tokens
 HEADS: Final = (
     "Setting",
     "Cost",
+    "Dearer",
     "Saved",
     "Reach",
     "Bound",
@@ -23,7 +24,7 @@ HEADS: Final = (
     "Best",
     "Eng/n",
 )
-TABLE_CHARS: Final = 112
+TABLE_CHARS: Final = 120
 
 
 class FrontTable:
@@ -54,6 +55,7 @@ def _lines(each: Recommendation) -> Iterator[tuple[str, ...]]:
             yield (
                 f"{mark}{clean(item.label)}",
                 cost_text(item.cost, each.unit),
+                f"{item.n_dearer}/{item.n_all}",
                 percent(item.saving),
                 percent(item.reach),
                 percent(item.lower),

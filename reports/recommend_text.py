@@ -9,24 +9,20 @@ from rich.text import Text
 
 from evals.stats import MIN_CLUSTERS
 from reports.candidates import Candidate
+from reports.choosing import NEAR_FRACTION
 from reports.configuration import Configuration, configurations
 from reports.confirm import ALPHA, Confirmation
-from reports.recommend import NEAR_FRACTION, Recommendation
+from reports.recommend import Recommendation
 from reports.recommend_table import FrontTable, cost_text
-from reports.recommend_verdict import values_of, verdict
+from reports.recommend_verdict import detectable, values_of, verdict
 from reports.self_checks import SelfCheck
 from reports.tables import check_lines
 from reports.wording import clean, listed, percent, plural
 
 EXPLANATION: Final = (
-    "Settings that no other beats in cost and reach, = for ties. Cost: of all transcripts. Saved: "
-    "input tokens, %. Reach: share of needs over long gaps, %, mean over the transcripts with any; "
-    "a transcript on which a setting did nothing counts. Eng/n: transcripts with needs on which it "
-    "did anything (saved at least 1 %), of all with needs. Bound: one-sided 95 % lower bound over "
-    "all sessions, not corrected for the choice among settings. Worst: least of any transcript. "
-    "Truncation: reach of plain truncation at the same saving. Best: the most that a choice of "
-    "whole messages could reach with the same tokens. Both where the setting did anything: its own "
-    "reach there if that is on fewer transcripts, and their number."
+    "Settings that no other beats in cost and reach, = for ties. Dearer: than no compaction, of "
+    "all transcripts. Bound: of reach, one-sided 95 %, as if one more session lost all. "
+    "Truncation, Best: reach of others with the same tokens. More in `recommend --help`."
 )
 MAX_LEFT_OUT: Final = 6
 DEARER: Final = (
@@ -49,8 +45,19 @@ MANY_TRIES: Final = "The best of many tries looks better than it is."
 NOT_ALL: Final = "Recorded actions are held fixed: what the agent would have done is not measured."
 
 
-def terminal(found: Sequence[Recommendation], checks: Sequence[SelfCheck] = ()) -> RenderableType:
-    """Return what to print with `crop=False`: a configuration is for copying, whole."""
+def terminal(
+    found: Sequence[Recommendation],
+    checks: Sequence[SelfCheck] = (),
+    *,
+    all_forms: bool = False,
+) -> RenderableType:
+    """Return what to print with `crop=False`: a configuration is for copying, whole.
+
+    Args:
+        found: A recommendation for each provenance.
+        checks: The self-checks of the run.
+        all_forms: Print the setting for every framework that has it, and for this library.
+    """
     parts: list[RenderableType] = []
     if not found:
         text = "No strategy has a row in this run, at most controls: nothing to recommend."
@@ -63,8 +70,12 @@ def terminal(found: Sequence[Recommendation], checks: Sequence[SelfCheck] = ()) 
             if not each.is_confirmed:
                 label = REFUTED if each.is_refuted else UNTESTED
                 parts += [Text(label, style="bold"), Text("")]
-            for form in configurations_of(each.chosen):
+            forms = configurations_of(each.chosen)
+            shown = forms if all_forms else forms[:1]
+            for form in shown:
                 parts += [*_written(form), Text("")]
+            if others := [form.framework for form in forms[len(shown) :]]:
+                parts += [Text(f"With --all-forms also for {listed(others)}."), Text("")]
             if each.measure is not None:
                 parts += [*_to_measure(each.measure), Text("")]
     if any(each.pareto for each in found):
@@ -82,6 +93,10 @@ def title(each: Recommendation) -> str:
 def sentences(each: Recommendation) -> Iterator[str]:
     """Yield what is recommended, why, and how far it can be trusted."""
     yield verdict(each)
+    if each.priced_as is not None and each.pareto:
+        yield f"Dollars are simulated, from an empty cache on, priced as {each.priced_as}."
+    if (line := detectable(each)) is not None:
+        yield line
     if not each.allows_claims and each.n_clusters:
         yield (
             f"n too small for claims: {plural(each.n_clusters, each.clusters_are)}, at least "
@@ -163,7 +178,7 @@ def _confirmed(each: Recommendation) -> Iterator[str]:
 
 def _what_it_takes(each: Recommendation) -> str:
     if each.n_to_confirm is None:
-        return f"no number of sessions confirms {percent(each.min_reach)} % without a margin"
+        return f"no number of sessions confirms {percent(each.min_reach)} %"
     return f"that takes {each.n_to_confirm} with needs, there are {each.n_clusters}"
 
 

@@ -4,8 +4,12 @@ A setting that does nothing on a transcript loses nothing there, so a reach over
 little where it is seldom engaged. Both numbers stand together here.
 """
 
+from math import floor
+
+from evals.bounded import exceeded_by
 from evals.stats import TIE
 from reports.candidates import Candidate
+from reports.choosing import sessions_to_name
 from reports.recommend import Recommendation
 from reports.recommend_table import cost_text
 from reports.wording import clean, percent, plural
@@ -21,11 +25,7 @@ def verdict(each: Recommendation) -> str:
     if each.chosen is None:
         return _none(each, wanted)
     chosen = each.chosen
-    cost = (
-        f"{cost_text(chosen.cost, each.unit)} instead of "
-        f"{cost_text(each.cost_before, each.unit)} without compaction, "
-        f"{percent(chosen.saving)} % of the input tokens saved"
-    )
+    cost = _cost(chosen, each)
     if not each.allows_claims:
         name, value = chosen.worst
         return (
@@ -37,6 +37,18 @@ def verdict(each: Recommendation) -> str:
         f"{_named(chosen)}: {_place(each)} 95 % lower bound of reach is at least "
         f"{wanted}{_half(each)}, {cost}. {_over_all(chosen, each.min_reach)}"
     )
+
+
+def _cost(candidate: Candidate, each: Recommendation) -> str:
+    cost, before = (cost_text(x, each.unit) for x in (candidate.cost, each.cost_before))
+    text = (
+        f"yet no cheaper than no compaction: {cost} against {before}"
+        if candidate.is_dearer
+        else f"{cost} instead of {before} without compaction"
+    )
+    if n_dearer := candidate.n_dearer:
+        text += f" (dearer on {n_dearer:,} of {plural(candidate.n_all, 'transcript')})"
+    return f"{text}, {percent(candidate.saving)} % of the input tokens saved"
 
 
 def _named(chosen: Candidate) -> str:
@@ -100,7 +112,49 @@ def _none(each: Recommendation, wanted: str) -> str:
             f"No setting reaches {wanted} on every one of these transcripts. The closest is "
             f"{_named(nearest)}: {percent(nearest.worst[1])} % on its worst."
         )
+    none = f"No setting has a 95 % lower bound of reach of {wanted}{_half(each)}."
+    why = _want_of_sessions(each, wanted) if each.is_for_want_of_sessions else none
+    text = (
+        f"{why} The closest over all sessions is {_named(nearest)}: it reaches "
+        f"{percent(nearest.reach)} % (lower bound {percent(nearest.lower)} %), "
+        f"{_cost(nearest, each)}."
+    )
+    if (by_mean := each.by_mean) is None or by_mean is nearest:
+        return text
     return (
-        f"No setting has a 95 % lower bound of reach of {wanted}{_half(each)}. The closest over "
-        f"all sessions is {_named(nearest)}: its bound is {percent(nearest.lower)} %."
+        f"{text} By its mean alone the cheapest that reaches {wanted} is {_named(by_mean)}: "
+        f"{percent(by_mean.reach)} % (lower bound {percent(by_mean.lower)} %), "
+        f"{_cost(by_mean, each)}."
+    )
+
+
+def _want_of_sessions(each: Recommendation, wanted: str) -> str:
+    if each.n_to_name is None:
+        return f"No number of sessions supports a reach of {wanted} of others, so ask for less."
+    sessions = plural(each.n_clusters, each.clusters_are)
+    return (
+        f"Too few sessions to name a setting: {sessions} that lose nothing support a reach of at "
+        f"most {percent(exceeded_by(each.n_clusters))} %, and {wanted} takes at least "
+        f"{each.n_to_name:,}.{_what_names_one(each)}"
+    )
+
+
+def _what_names_one(each: Recommendation) -> str:
+    """Say what to ask for, where all sessions would decide that."""
+    least = floor(100 * (each.nearest.lower or 0.0)) / 100 if each.nearest else 0.0
+    halves = 2 * (sessions_to_name(least) or 0)
+    return f" --min-reach {least:g} names one." if least and each.n_clusters < halves else ""
+
+
+def detectable(each: Recommendation) -> str | None:
+    """Say what so many sessions can show, by the test that decides."""
+    candidate = each.chosen or each.nearest
+    if candidate is None or not each.allows_claims or each.is_for_want_of_sessions:
+        return None
+    least = each.detectable
+    takes = "no true reach" if least is None else f"a true reach of {percent(least)} %"
+    return (
+        f"Detectable: from {plural(each.n_deciding, each.clusters_are)} that scatter like those of "
+        f"{clean(candidate.label)}, {takes} has a bound of {percent(each.min_reach)} % 4 times in "
+        "5."
     )

@@ -227,16 +227,16 @@ def test_commands_and_config_take_cluster(tmp_path, command, name):
 
 
 def test_a_recommendation_deals_whole_projects_into_its_halves(tmp_path):
-    projects = [f"/w/p{at % 40}" for at in range(120)]
-    path = write_run(tmp_path / "run", rows_of(projects, [0.5] * 120))
+    projects = [f"/w/p{at % 60}" for at in range(180)]
+    path = write_run(tmp_path / "run", rows_of(projects, [0.5] * 180))
 
     (whole,) = recommend(load(path, cluster="project"), min_reach=0.9, margin=0.1)
     (each,) = recommend(load(path), min_reach=0.9, margin=0.1)
 
-    assert (whole.n_clusters, each.n_clusters) == (40, 120)
-    assert (whole.confirmation.n_discovery, whole.confirmation.n_held_out) == (20, 20)
-    assert (each.confirmation.n_discovery, each.confirmation.n_held_out) == (60, 60)
-    assert "in 40 projects" in recommend_text.title(whole)
+    assert (whole.n_clusters, each.n_clusters) == (60, 180)
+    assert (whole.confirmation.n_discovery, whole.confirmation.n_held_out) == (30, 30)
+    assert (each.confirmation.n_discovery, each.confirmation.n_held_out) == (90, 90)
+    assert "in 60 projects" in recommend_text.title(whole)
     assert whole.scope in list(recommend_text.sentences(whole))
 
 

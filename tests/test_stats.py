@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.bounded import exceeded_by, mean_above_p, sessions_to_exceed
-from evals.power import bounded_sessions_needed, minimum_detectable_effect, sessions_needed
+from evals.power import (
+    bounded_detectable_mean,
+    bounded_sessions_needed,
+    minimum_detectable_effect,
+    sessions_needed,
+)
 from evals.stats import (
     DRAWS,
     MIN_CLUSTERS,
@@ -377,3 +382,24 @@ def test_a_difference_of_the_minimum_detectable_effect_is_found_four_times_of_fi
         found += sign_flip_p(shifted) / 2 <= 0.05 and shifted.mean < 0
 
     assert 0.7 <= found / SIMULATIONS <= 0.9, found
+
+
+@pytest.mark.parametrize(
+    ("n", "spread", "limit"), [(20, 0.05, 0.7), (40, 0.1, 0.8), (100, 0.2, 0.8), (12, 0.0, 0.7)]
+)
+def test_the_detectable_mean_is_the_one_for_which_so_many_sessions_are_needed(n, spread, limit):
+    mean = bounded_detectable_mean(n, spread, limit)
+
+    assert limit < mean <= 1
+    at_it, below = (
+        bounded_sessions_needed(spread, each - limit, floor=-each) for each in (mean, mean - 0.01)
+    )
+    assert at_it <= n < below
+
+
+def test_what_so_few_sessions_cannot_show_has_no_detectable_mean():
+    # 0.9 ** 28 is above 0.05; and half-and-half sessions have no bound of 0.7 at a mean of 1.
+    assert bounded_detectable_mean(28, 0.0, 0.9) is None
+    assert bounded_detectable_mean(12, 0.5, 0.7) is None
+    assert bounded_detectable_mean(29, 0.0, 0.9) == pytest.approx(1.0, abs=0.005)
+    assert bounded_detectable_mean(1_000, 0.0, 1.0) is None

@@ -27,6 +27,13 @@ Margin = Annotated[
         help="How far below --min-reach the half that confirms may be. Without: 0.05.",
     ),
 ]
+AllForms = Annotated[
+    bool,
+    typer.Option(
+        "--all-forms",
+        help="Print the setting for every framework that has it, and for this library.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, not text.")]
 MEANINGS: Final[Mapping[int, str]] = {
     0: "confirmed",
@@ -41,10 +48,23 @@ def recommend(
     *,
     min_reach: MinReach = None,
     margin: Margin = None,
+    all_forms: AllForms = False,
     as_json: AsJson = False,
     cluster: Cluster = "session",
 ) -> None:
-    """Recommend the cheapest setting that reaches enough, with its configuration.
+    """Recommend the cheapest setting whose lower bound of reach is enough, with its configuration.
+
+    n sessions that lose nothing support a reach of at most 0.05 ** (1 / n): 74.1 % with 10, 90 %
+    from 29 on. Fewer than 10 support no claim; there the worst transcript decides.
+
+    Columns. Cost: of all transcripts, with the setting's own model calls. Saved: input tokens, %.
+    Reach: share of needs over long gaps, %, mean over the transcripts with any; one on which the
+    setting did nothing counts. Bound: one-sided 95 % lower bound of reach over all sessions, not
+    corrected for the choice among settings. Worst: least of any transcript. Truncation: reach of
+    plain truncation at the same saving. Best: the most that a choice of whole messages could reach
+    with the same tokens. Both where the setting did anything: its own reach there if that is on
+    fewer transcripts, and their number. Eng/n: transcripts with needs on which it did anything
+    (saved at least 1 %), of all with needs.
 
     Exits with 0 if held-out sessions confirm what is named, with 3 if they do not or are too few,
     with 1 if no setting is named. This is what a job gates on: the exit code of `sweep` says only
@@ -53,7 +73,9 @@ def recommend(
     Example: compaction-evals recommend compaction-runs/bundled --min-reach 0.7
     """
     reach = wanted_reach(min_reach)
-    code = print_recommendations(run_folder, reach, margin=margin, as_json=as_json, cluster=cluster)
+    code = print_recommendations(
+        run_folder, reach, margin=margin, all_forms=all_forms, as_json=as_json, cluster=cluster
+    )
     raise typer.Exit(code)
 
 
@@ -79,6 +101,7 @@ def print_recommendations(
     min_reach: float | None,
     *,
     margin: float | None,
+    all_forms: bool,
     as_json: bool,
     cluster: Literal["session", "project"] = "session",
 ) -> int:
@@ -107,7 +130,8 @@ def print_recommendations(
         content = recommend_json.as_json(found, checks)
         typer.echo(printed_json(content))
     else:
-        Console().print(recommend_text.terminal(found, checks), crop=False)
+        shown = recommend_text.terminal(found, checks, all_forms=all_forms)
+        Console().print(shown, crop=False)
     named = [each for each in found if each.chosen is not None]
     if not named:
         return EXIT_FAILED

@@ -30,6 +30,7 @@ from evals.commands.flags import (
 )
 from evals.commands.recommend import (
     MEANINGS,
+    AllForms,
     AsJson,
     Margin,
     MinReach,
@@ -63,6 +64,7 @@ def sweep(
     set_: Sets = None,
     min_reach: MinReach = None,
     margin: Margin = None,
+    all_forms: AllForms = False,
     as_json: AsJson = False,
     model: Model = None,
     base_url: BaseUrl = None,
@@ -122,7 +124,12 @@ def sweep(
     console = Console(stderr=True)
     finished = execute(asked, console)
     code = print_recommendations(
-        finished.folder, minimum, margin=margin, as_json=as_json, cluster=cluster
+        finished.folder,
+        minimum,
+        margin=margin,
+        all_forms=all_forms,
+        as_json=as_json,
+        cluster=cluster,
     )
     gate = _gate(finished.folder, min_reach, margin, cluster)
     for line in (
