@@ -51,7 +51,7 @@ def price_lines(run: Run) -> Iterator[str]:
     if of_each.empty:
         return
     yield f"Dollars are priced as {priced_models(of_each)}."
-    yield from _price_file_lines(run, of_each)
+    yield from price_file_lines(run)
     yield from bill_lines(of_each)
     yield from _changed_lines(run)
     counted, requests = (int(of_each[name].sum()) for name in ("counted_outputs", "requests"))
@@ -101,8 +101,9 @@ def priced_models(of_each: pd.DataFrame) -> str:
     )
 
 
-def _price_file_lines(run: Run, of_each: pd.DataFrame) -> Iterator[str]:
+def price_file_lines(run: Run) -> Iterator[str]:
     """Yield for how many transcripts a price file was of use, and why not for all."""
+    of_each = priced_transcripts(run)
     used = of_each["price_file_used"].dropna().astype(bool)
     if used.empty:
         return

@@ -8,6 +8,7 @@ import pytest
 
 from evals.cli import main
 from evals.results import RunFolder
+from tests.cost_cases import prices
 from tests.run_cases import write_chats
 
 
@@ -57,6 +58,18 @@ def test_the_same_command_goes_on_where_it_stopped(chats, tmp_path, monkeypatch,
     assert again[:5] == lines[:5]
     assert len(again) == len(lines)
     assert second[:2] == first[:2]
+
+
+def test_a_price_file_that_was_of_no_use_is_named(chats, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "prices.json"
+    path.write_text(json.dumps([prices(model=name).to_json() for name in ("mine", "ours")]))
+    arguments = ["clear_tool_results", chats, "keep_last_results=1", "--out", tmp_path / "run"]
+
+    _, _, unused = command(monkeypatch, capsys, *arguments, "--price-file", path)
+    _, _, without = command(monkeypatch, capsys, *arguments)
+
+    assert "Price file: used for 0 of 1 transcript; it has prices of mine and ours" in unused
+    assert "Price file" not in without
 
 
 def test_the_exit_code_is_of_the_run_and_the_command_to_gate_on_is_named(

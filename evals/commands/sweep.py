@@ -91,6 +91,8 @@ def sweep(
 
     from evals.running import RunRequest, execute, verdict
     from evals.settings import Setting, check
+    from reports.costs import price_file_lines
+    from reports.frames import load
 
     config: Config | None = context.obj
     check_model(model, base_url)
@@ -133,6 +135,7 @@ def sweep(
     )
     gate = _gate(finished.folder, min_reach, margin, cluster)
     for line in (
+        *price_file_lines(load(finished.folder)),
         one_line(f"wrote {finished.folder}"),
         f"to gate on it (exit code {code} now, {MEANINGS[code]}): {gate}",
     ):
