@@ -229,14 +229,14 @@ def _adjusted(found: tuple[Comparison, ...]) -> tuple[Comparison, ...]:
         f"{i}/{k}": each.p
         for i, comparison in enumerate(found)
         for k, each in enumerate(comparison.differences)
-        if each.measure.margin is not None
+        if each.measure.margin is not None and each.p is not None
     }
     adjusted = holm(family)
     return tuple(
         replace(
             comparison,
             differences=tuple(
-                replace(each, p_holm=adjusted.get(f"{i}/{k}", each.p))
+                replace(each, p_holm=adjusted.get(f"{i}/{k}"))
                 for k, each in enumerate(comparison.differences)
             ),
         )

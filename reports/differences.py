@@ -47,10 +47,11 @@ class Difference:
     low: float | None
     """Ends of the 95 % bootstrap interval; None below `evals.stats.MIN_CLUSTERS` sessions."""
     high: float | None
-    p: float
-    """Of "no difference", by flipping signs; two-sided, not adjusted."""
-    p_holm: float
-    """Adjusted for all measures of all settings of the comparison."""
+    p: float | None
+    """Of "no difference", by flipping signs; two-sided, not adjusted. None without an interval."""
+    p_holm: float | None
+    """Adjusted for all verdicts of all settings of the comparison; None where there is none, or not
+    enough sessions for one."""
     wins: int
     """Transcripts on which the candidate is better."""
     ties: int
@@ -70,6 +71,11 @@ class Difference:
     if none of them lost anything."""
 
     @property
+    def has_moved(self) -> bool:
+        """Whether any transcript differs."""
+        return bool(self.wins or self.losses)
+
+    @property
     def ends(self) -> tuple[float | None, float | None]:
         """Of the interval that a condition is about: that of the verdict, else the 95 % one."""
         has_verdict = self.verdict is not None
@@ -87,7 +93,6 @@ def difference_of(measure: Measure, both: pd.DataFrame) -> Difference:
     low, high = (None, None) if deciding is None else deciding[:2]
     if low is not None and high is not None and measure.better == "lower":
         low, high = -high, -low
-    p = sign_flip_p(data)
     is_open = verdict == "inconclusive" and bool(measure.margin)
     return Difference(
         measure,
@@ -98,8 +103,8 @@ def difference_of(measure: Measure, both: pd.DataFrame) -> Difference:
         data.mean,
         None if interval is None else interval.low,
         None if interval is None else interval.high,
-        p,
-        p,
+        None if interval is None else sign_flip_p(data),
+        None,
         wins=int((better > TIE).sum()),
         ties=int((better.abs() <= TIE).sum()),
         losses=int((better < -TIE).sum()),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evals.cli import main
 from evals.power import bounded_sessions_needed
 from evals.results import ResultsError
-from reports import compare_text
+from reports import compare_notes, compare_text
 from reports.compare import compare, compare_pairs, labels_of, pairs_of
 from reports.frames import load
 from reports.gate import conditions, met, unmeasured
@@ -92,7 +92,8 @@ def test_few_sessions_get_numbers_and_no_verdict(run):
         "not supported",
         None,
     )
-    assert compare_text.FEW in [*compare_text.notes(comparison)]
+    assert (reach.p, reach.p_holm) == (None, None)
+    assert compare_notes.FEW in [*compare_notes.notes(comparison)]
 
 
 def test_the_transcripts_that_moved_most_come_first(tmp_path):
@@ -220,7 +221,7 @@ def test_a_margin_can_be_set(tmp_path):
 
 
 @settings(max_examples=10)
-@given(st.lists(st.floats(-0.3, 0.3).map(lambda x: round(x, 3)), min_size=1, max_size=6))
+@given(st.lists(st.floats(-0.3, 0.3).map(lambda x: round(x, 3)), min_size=8, max_size=12))
 def test_swapping_the_sides_swaps_everything(tmp_path_factory, changes):
     rows = [row(f"t{n}", "old", saving=0.5, reach=0.5) for n in range(len(changes))]
     rows += [row(f"t{n}", "new", saving=0.5, reach=0.5 + by) for n, by in enumerate(changes)]
@@ -353,9 +354,9 @@ def test_the_interval_that_decides_stands_beside_the_verdict(tmp_path):
     assert found.verdict_low < -0.2
     assert found.difference < found.verdict_high
     ends = f"{100 * found.verdict_low:+.1f} to {100 * found.verdict_high:+.1f}"
-    assert compare_text.cells(found)[-1] == f"inconclusive (90 %: {ends}, margin 5 points)"
+    assert compare_text.cells(found)[-1] == f"inconclusive (90 %: {ends})"
     saving = compare_text.cells(found_in(comparison, "saving_fraction"))[-1]
-    assert saving == "non-inferior (90 % bootstrap: 0.0 to 0.0, margin 5 points)"
+    assert saving == "non-inferior (90 % bootstrap: 0.0 to 0.0)"
 
 
 def test_transcripts_that_broke_or_failed_are_paired_by_mcnemar(tmp_path):
@@ -374,7 +375,7 @@ def test_transcripts_that_broke_or_failed_are_paired_by_mcnemar(tmp_path):
     assert (
         "Transcripts that broke a rule in one of them only: 0 in the baseline, 6 in the candidate, "
         "of 7; exact McNemar p = 0.031."
-    ) in list(compare_text.notes(comparison))
+    ) in list(compare_notes.notes(comparison))
 
 
 def test_what_only_one_run_has_is_named(tmp_path, monkeypatch, capsys):
@@ -456,7 +457,7 @@ def test_an_inconclusive_verdict_says_how_many_sessions_it_takes(tmp_path):
     assert (
         "Inconclusive; sessions that would show in four of five cases that a candidate which is as "
         "good is not inferior: Reach 159 (at best these 12 show a margin of 22.1 points)."
-    ) in list(compare_text.notes(comparison))
+    ) in list(compare_notes.notes(comparison))
 
 
 def test_runs_of_controls_alone_have_nothing_to_compare(tmp_path):
@@ -514,3 +515,45 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path):
     names = set(load(write_run(tmp_path / "run", [*rows, *more])).names.values())
 
     assert names == {"x/a.json", "y/a.json", "0", "1"}
+
+
+def test_only_what_has_a_verdict_is_in_the_family_that_p_is_adjusted_for(tmp_path):
+    """Ten sessions have reach, three of them quotes: no interval, no verdict, no part in it."""
+    rows = []
+    for at in range(10):
+        quotes = {"quote_kept_fraction": 1.0} if at < 3 else {}
+        rows.append(row(f"t{at}", "old", saving=0.5, reach=0.5, **quotes))
+        worse = {"quote_kept_fraction": 0.5} if at < 3 else {}
+        rows.append(row(f"t{at}", "new", saving=0.5, reach=0.6 - 0.2 * (at < 2), **worse))
+    run = run_of(tmp_path / "run", rows)
+
+    (comparison,) = compare(Side(run, "old"), Side(run, "new"))
+
+    reach, quotes, saving = (
+        found_in(comparison, name) for name in ("reach", "quote_kept_fraction", "saving_fraction")
+    )
+    # Eight up and two down of 0.1: as often as 0, 1, 2, 8, 9 or 10 of ten coins, 112 of 1,024.
+    assert reach.p == pytest.approx(112 / 1024)
+    assert (saving.p, quotes.p, quotes.p_holm) == (1.0, None, None)
+    # Reach and saved input have a verdict, quotes and dollars none: twice, and not four times.
+    assert reach.p_holm == pytest.approx(2 * 112 / 1024)
+    content = json.loads(json.dumps(compare_text.as_json([comparison])))
+    written = {each["measure"]["name"]: each for each in content["comparisons"][0]["differences"]}
+    assert (written["quote_kept_fraction"]["p"], written["quote_kept_fraction"]["p_holm"]) == (
+        None,
+        None,
+    )
+    assert (written["violations"]["p"], written["violations"]["p_holm"]) == (1.0, None)
+
+
+def test_equal_rows_are_said_to_be_so_and_not_given_an_interval(tmp_path):
+    run = run_of(tmp_path / "run", many(0.0, noise=0.0))
+
+    (comparison,) = compare(Side(run, "old"), Side(run, "new"))
+
+    shown = compare_text.cells(found_in(comparison, "reach"))
+    assert compare_text.HEADS[4] == "95 % bootstrap"
+    assert shown[4] == "identical on all 24"
+    # Of the bound it stands in the verdict: 0.05 ** (1 / 24) - 1, and what the baseline lacked.
+    assert shown[-1] == "inconclusive (90 %: -11.7 to +2.3)"
+    assert "0.0 to 0.0" not in compare_text.markdown([comparison]).replace("0.0 to 0.0)", "")

@@ -4,7 +4,7 @@ import pytest
 
 from evals.bounded import lower_bound
 from evals.stats import clustered
-from reports import compare_text
+from reports import compare_notes
 from reports.compare import compare
 from reports.frames import load
 from reports.gate import conditions, met
@@ -42,7 +42,7 @@ def test_a_loss_where_only_the_candidate_engages_closes_the_gate(tmp_path):
     assert (
         "Not engaged there, so counted with what it kept (all, if it did nothing): the baseline on "
         "u0, u1, u2, u3 and u4 (5 transcripts)."
-    ) in [*compare_text.notes(comparison)]
+    ) in [*compare_notes.notes(comparison)]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_baseline_that_never_engages_is_not_listed_transcript_by_transcript(tm
     rows = [row(f"t{at}", "old", **IDLE) for at in range(3)]
     rows += [row(f"t{at}", "new", **KEPT) for at in range(3)]
 
-    said = [*compare_text.notes(compared(tmp_path / "run", rows))]
+    said = [*compare_notes.notes(compared(tmp_path / "run", rows))]
 
     assert (
         "Not engaged there, so counted with what it kept (all, if it did nothing): the baseline on "

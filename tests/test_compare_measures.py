@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 
 from evals.metrics import METRICS
-from reports import compare_text
+from reports import compare_notes, compare_text
 from reports.compare import compare, compare_pairs, kinds_left_out, pairs_of
 from reports.frames import load
-from reports.measures import MEASURES
+from reports.measures import MEASURES, with_margins
 from reports.sides import Side
 from tests.reports_cases import failed, row, write_run
 
@@ -138,7 +138,7 @@ def test_every_transcript_that_a_line_leaves_out_is_named_with_the_reason(tmp_pa
     assert (n_of["reach"], n_of["facts_kept_fraction"], n_of["saving_fraction"]) == (2, 1, 5)
     assert (
         "Not compared, no Reach: no needs over long gaps: needless (1 transcript)."
-        in compare_text.notes(comparison)
+        in compare_notes.notes(comparison)
     )
 
 
@@ -148,7 +148,7 @@ def test_long_lists_end_with_a_count_and_json_has_all(tmp_path):
 
     _, comparison = compared(tmp_path / "run", rows)
 
-    (line,) = (line for line in compare_text.notes(comparison) if "no Reach" in line)
+    (line,) = (line for line in compare_notes.notes(comparison) if "no Reach" in line)
     assert line.endswith("t11 and 8 more (20 transcripts).")
     content = json.loads(json.dumps(compare_text.as_json([comparison])))
     assert len(content["comparisons"][0]["unmatched"]) == 20
@@ -178,7 +178,7 @@ def test_a_small_difference_that_can_be_detected_is_not_written_as_0(tmp_path):
     _, comparison = compared(tmp_path / "run", rows)
 
     # (1.6449 + 0.8416) * 0.5222 / sqrt(12) = 0.3749 calls; of reach a hundred-thousandth of that.
-    (line,) = (line for line in compare_text.notes(comparison) if line.startswith("Smallest"))
+    (line,) = (line for line in compare_notes.notes(comparison) if line.startswith("Smallest"))
     assert line.endswith(": Reach 0.00037 points, Mean model calls 0.3749.")
 
 
@@ -227,7 +227,73 @@ def test_no_cell_of_a_table_is_cut(tmp_path):
         console.print(compare_text.terminal([comparison], width=width))
         said = console.file.getvalue()
         assert "…" not in said
-        for each in comparison.differences:
-            for cell in compare_text.cells(each):
+        for each in compare_notes.shown_of(comparison):
+            is_line = width == 60 and not each.has_moved  # which says "identical on all 24"
+            shown = compare_text.cells(each)
+            for cell in (shown[0], shown[1], shown[-1]) if is_line else shown:
                 missing = [word for word in cell.split() if word not in said and word != "–"]
                 assert missing == [], width
+
+
+def printed(found, width):
+    console = Console(width=width, file=io.StringIO())
+    console.print(compare_text.terminal(found, width=width))
+    return console.file.getvalue()
+
+
+def test_what_is_the_same_on_every_transcript_has_no_line_but_what_decides(tmp_path):
+    rows = [
+        row(f"t{at}", label, saving=0.5, reach=0.9, facts_kept_fraction=0.5, model_calls=calls)
+        for at in range(12)
+        for label, calls in (("old", 1), ("new", 2))
+    ]
+    _, comparison = compared(tmp_path / "run", rows)
+
+    assert [each.measure.title for each in compare_notes.shown_of(comparison)] == [
+        "Reach",
+        "Saved input",
+        "Mean model calls",
+    ]
+    assert (
+        "The same on every transcript: Facts kept 50.0 % (n 12), Mean violations 0 (n 12), Mean "
+        "peak 50 (n 12)."
+    ) in [*compare_notes.notes(comparison)]
+
+
+def test_runs_that_are_alike_take_few_lines_and_say_what_they_share_once(tmp_path):
+    labels = [f"x(k={k})" for k in range(20)]
+    rows = [
+        row(name, label, saving=0.5, reach=0.9, facts_kept_fraction=0.5)
+        for label in labels
+        for name in ("a", "b")
+    ] + [row("bare", label, saving=0.5) for label in labels[:19]]
+    runs = [load(write_run(tmp_path / name, rows)) for name in ("old", "new")]
+
+    found = compare_pairs(pairs_of(*runs))
+
+    for width in (80, compare_text.TABLE_CHARS):
+        said = " ".join(printed(found, width).split())
+        assert said.count("Below 10 sessions there is no interval") == 1
+        assert said.count("Margins: 5 points of Reach, Facts kept and Saved input.") == 1
+        assert said.count("Not compared, no Reach: no needs over long gaps: bare") == 1
+        assert said.count("So under x(k=0), x(k=1), x(k=2), ") == 2  # no Reach, no Facts kept
+        assert said.count("Every measure is the same on every transcript.") == 20
+        # Per setting a title, a head at most, reach and saved input, that, and an empty line.
+        assert len(printed(found, width).splitlines()) < 20 * 7 + 45
+
+
+def test_margins_are_said_once_with_what_they_are_of(tmp_path):
+    rows = [
+        row(name, label, saving=0.5, reach=0.9, quote_kept_fraction=0.5, model_calls=1)
+        for name in ("a", "b")
+        for label in ("old", "new")
+    ]
+    run = load(write_run(tmp_path / "run", rows))
+    measures = with_margins({"saving_fraction": 0.125, "model_calls": 3})
+
+    found = compare(Side(run, "old"), Side(run, "new"), measures)
+
+    assert compare_notes.explanation(found).startswith(
+        "Margins: 5 points of Reach; 2 points of Quotes kept; 12.5 points of Saved input; 3 of "
+        "Mean model calls. That of quotes is less unless it is set"
+    )

@@ -10,7 +10,7 @@ from compaction.messages import Message
 from evals.projects import are_of_one_project, projects_of
 from evals.results import ResultsError, Row
 from evals.transcripts import Transcript, single_segment, to_native
-from reports import compare_text, recommend_text, tables
+from reports import compare_notes, compare_text, recommend_text, tables
 from reports.compare import compare
 from reports.frames import load
 from reports.league import blocks
@@ -142,7 +142,7 @@ def test_a_report_says_from_how_many_projects_its_sessions_come(tmp_path):
     assert said in blocks(run)[0].notes
     assert said in tables.markdown(run)
     (comparison,) = compare(Side(run, "old"), Side(run, "new"))
-    assert said in compare_text.notes(comparison)
+    assert said in compare_notes.notes(comparison)
 
 
 def test_nothing_is_said_where_no_project_is_known(tmp_path):
@@ -179,7 +179,7 @@ def test_sessions_of_few_projects_support_no_claim_about_others(tmp_path):
     assert block.title == "Recorded: 30 transcripts in 30 sessions"
     assert any("n too small" in note and "3 projects;" in note for note in block.notes)
     assert comparison.differences[0].verdict == "not supported"
-    assert any(note.startswith("Below 10 projects") for note in compare_text.notes(comparison))
+    assert any(note.startswith("Below 10 projects") for note in compare_notes.notes(comparison))
     assert "n (projects)" in compare_text.markdown([comparison])
     assert scope(run, "recorded") == (
         "30 sessions of 3 projects: intervals and tests draw whole projects, wherever a text says "
