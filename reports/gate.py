@@ -11,14 +11,13 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Final, get_args
 
 from evals.results import ResultsError
 from evals.stats import Verdict
 from reports.compare import Comparison
 from reports.differences import Difference
-from reports.measures import MEASURES
+from reports.measures import measure_named
 from reports.wording import MISSING, amount
 
 _OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -31,7 +30,6 @@ _NUMERIC: Final = re.compile(
     r"(?P<name>\w+)(?:\.(?P<end>low|high))?\s*(?P<op><=|>=|<|>)\s*(?P<number>[-+]?[\d.]+)(?P<percent>%?)"
 )
 _WORDED: Final = re.compile(r"(?:(?P<name>\w+)\s*=\s*)?(?P<verdict>[a-z][a-z -]*)")
-_NAMES: Final = tuple(measure.name for measure in MEASURES)
 EXAMPLE: Final = "write it like reach<-0.02, saving_fraction.low<-5% or reach=inferior"
 
 
@@ -156,7 +154,7 @@ def _check_possible(name: str, value: float, text: str, *, is_percent: bool) -> 
 
     And percent of what is counted: a difference of tokens or calls is no share of anything.
     """
-    (measure,) = (each for each in MEASURES if each.name == name)
+    measure = measure_named(name)
     if is_percent and not measure.is_fraction:
         raise ResultsError(
             f"--fail-on {text!r}: {name} is a count, so its difference is no percentage; give a "
@@ -170,10 +168,7 @@ def _check_possible(name: str, value: float, text: str, *, is_percent: bool) -> 
 
 
 def _known(name: str, text: str) -> str:
-    if name in _NAMES:
-        return name
-    near = get_close_matches(name, _NAMES, 1)
-    hint = f" (did you mean {near[0]}?)" if near else ""
-    raise ResultsError(
-        f"--fail-on {text!r}: no measure {name!r}{hint}; there are {', '.join(_NAMES)}"
-    )
+    try:
+        return measure_named(name).name
+    except ResultsError as error:
+        raise ResultsError(f"--fail-on {text!r}: {error}") from None

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from math import inf
 from typing import Final, Literal
 
@@ -69,6 +70,22 @@ MEASURES: Final = (
 new one fails a comparison."""
 
 
+_NAMES: Final = tuple(measure.name for measure in MEASURES)
+
+
+def measure_named(name: str) -> Measure:
+    """Return a measure.
+
+    Raises:
+        ResultsError: there is none of that name; names the nearest one.
+    """
+    if name in _NAMES:
+        return MEASURES[_NAMES.index(name)]
+    near = get_close_matches(name, _NAMES, 1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    raise ResultsError(f"no measure {name!r}{hint}; there are {', '.join(_NAMES)}")
+
+
 def with_margins(margins: Mapping[str, float]) -> tuple[Measure, ...]:
     """Return the measures with other margins.
 
@@ -76,13 +93,14 @@ def with_margins(margins: Mapping[str, float]) -> tuple[Measure, ...]:
         ResultsError: a margin below 0, or so large that nothing can be worse by it, or of something
             that is not compared.
     """
-    known = {measure.name: measure for measure in MEASURES}
     for name, margin in margins.items():
-        if name not in known:
-            raise ResultsError(f"no measure {name!r} to set a margin of; there are {list(known)}")
+        try:
+            measure = measure_named(name)
+        except ResultsError as error:
+            raise ResultsError(f"a margin of {name}: {error}") from None
         if not 0 <= margin < inf:
             raise ResultsError(f"the margin of {name} must be >= 0 and finite, got {margin}")
-        if known[name].is_share and margin >= 1:
+        if measure.is_share and margin >= 1:
             raise ResultsError(
                 f"the margin of {name} must be below 1, got {margin}: {name} is a share, and five "
                 f"percentage points are {name}=0.05"

@@ -216,7 +216,8 @@ def test_a_margin_can_be_set(tmp_path):
     assert found_in(wide, "reach").verdict == "non-inferior"
     with pytest.raises(ResultsError, match="must be >= 0"):
         with_margins({"reach": -1})
-    with pytest.raises(ResultsError, match="no measure 'rech'"):
+    said = r"a margin of rech: no measure 'rech' \(did you mean reach\?\); there are reach, facts_"
+    with pytest.raises(ResultsError, match=said):
         with_margins({"rech": 1})
 
 
@@ -557,3 +558,19 @@ def test_equal_rows_are_said_to_be_so_and_not_given_an_interval(tmp_path):
     # Of the bound it stands in the verdict: 0.05 ** (1 / 24) - 1, and what the baseline lacked.
     assert shown[-1] == "inconclusive (90 %: -11.7 to +2.3)"
     assert "0.0 to 0.0" not in compare_text.markdown([comparison]).replace("0.0 to 0.0)", "")
+
+
+def test_a_margin_that_a_file_sets_wrongly_is_named_with_file_key_and_the_nearest_measure(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr("sys.argv", [])
+    monkeypatch.chdir(tmp_path)
+    path = write_run(tmp_path / "run", many(0.0))
+    (tmp_path / "mine.toml").write_text("[compare]\nmargin = {reech = 0.03}\n")
+
+    code = ended("--config", "mine.toml", "compare", f"{path}::old", f"{path}::new")
+
+    said = capsys.readouterr().err
+    assert code == 2
+    assert "a margin of reech: no measure 'reech' (did you mean reach?); there are reach, " in said
+    assert "(flags from mine.toml: [compare] margin)" in said

@@ -39,9 +39,13 @@ def compare(
         ),
     ] = None,
     md: Annotated[
-        Path | None, typer.Option("--md", help="Write Markdown for a pull request to this file.")
+        Path | None,
+        typer.Option("--md", metavar="FILE", help="Write Markdown for a pull request to FILE."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print JSON in place of the table; it takes no FILE."),
+    ] = False,
     cluster: Cluster = "session",
 ) -> None:
     """Compare two settings or two runs, transcript by transcript.
