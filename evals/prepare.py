@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from compaction.history import History
-from compaction.tokens import TOKENS_PER_REQUEST, JsonCharCounter, TiktokenCounter
+from compaction.tokens import (
+    TOKENS_PER_REQUEST,
+    EstimatingCounter,
+    JsonCharCounter,
+    TiktokenCounter,
+)
 from evals.calibration import SLOPE_RANGE, Calibration, Point, calibrate
 from evals.transcripts import RecordedRequest, Segment, Transcript
 
@@ -88,6 +93,15 @@ class Prepared:
         """Return the largest input as counted: without unrecorded prefix and framing."""
         counted = max((request.counted_tokens for request in self.requests), default=0)
         return max(0, counted - self.fixed_tokens)
+
+    @cached_property
+    def estimate_per_counted_token(self) -> float | None:
+        """Return what `EstimatingCounter` makes of the largest input, by its counted tokens."""
+        largest = max(self.requests, key=lambda request: request.counted_tokens, default=None)
+        if largest is None or not self.peak_counted_tokens:
+            return None
+        history = self.segments[largest.segment].history.prefix(largest.recorded.position)
+        return history.total(EstimatingCounter()) / self.peak_counted_tokens
 
     @cached_property
     def peak_chars(self) -> int:

@@ -60,6 +60,10 @@ class Row:
     calibration_offset_tokens: float | None = None
     calibration_error_fraction: float | None = None
     """Median absolute error on held-out requests; None where no usage was recorded."""
+    fixed_tokens: float | None = None
+    """As counted, in every request beside its messages: recorded tool schemas and framing."""
+    estimate_per_counted_token: float | None = None
+    """Of the largest input: tokens as `EstimatingCounter` has them, by counted tokens."""
 
     # What it saves.
     engaged: bool = False

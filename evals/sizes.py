@@ -46,6 +46,8 @@ class SizeScorer:
             "requests": len(self._before),
             "segments": len(prepared.segments),
             **_calibration(prepared),
+            "fixed_tokens": prepared.fixed_tokens,
+            "estimate_per_counted_token": prepared.estimate_per_counted_token,
             "engaged": saving >= ENGAGED_FRACTION,
             "input_tokens_before": before,
             "input_tokens_after": after,

@@ -4,7 +4,7 @@ A setting is judged on all of them: where it did nothing it saved nothing and lo
 in dollars if every row has them, else in input tokens.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -15,6 +15,7 @@ from evals.bounded import lower_bound
 from evals.stats import MIN_CLUSTERS, TIE, Clustered, clustered
 from reports.aggregates import saving_of
 from reports.shares import Share, resolved_and_shares
+from reports.units import Scale
 from reports.wording import listed, plural
 
 ENGAGED_FRACTION: Final = 0.01
@@ -54,6 +55,8 @@ class Candidate:
     """Every parameter with its value; one that was a share of the peak as it was given."""
     shares: Mapping[str, Share]
     """Parameters that were shares of the peak, with what they came to."""
+    scales: tuple[Scale, ...]
+    """How others count, of each transcript in which a model was asked anything."""
     cost: float
     """Of all transcripts together."""
     cost_before: float
@@ -194,6 +197,17 @@ def fault_of(group: pd.DataFrame, n_transcripts: int) -> str | None:
     return NOT_JUDGED if len(with_needs) and not with_needs["engaged"].any() else None
 
 
+def _scales(once: pd.DataFrame) -> Iterator[Scale]:
+    names = (
+        "calibration_slope",
+        "calibration_offset_tokens",
+        "fixed_tokens",
+        "estimate_per_counted_token",
+    )
+    for values in once[list(names)].itertuples(index=False):
+        yield Scale(*(None if pd.isna(value) else float(value) for value in values))
+
+
 def candidate_of(label: str, group: pd.DataFrame, unit: Unit) -> Candidate:
     before, after = COST_COLUMNS[unit]
     by_key = group.groupby("key", sort=False)
@@ -207,14 +221,15 @@ def candidate_of(label: str, group: pd.DataFrame, unit: Unit) -> Candidate:
     first = group.iloc[0]
     parameters = dict(first["parameters"])
     asked = group[group["requests"] > 0] if bool((group["requests"] > 0).any()) else group
-    once = asked.drop_duplicates("key")["resolved"]
-    resolved, shares = resolved_and_shares(list(once), parameters)
+    once = asked.drop_duplicates("key")
+    resolved, shares = resolved_and_shares(list(once["resolved"]), parameters)
     return Candidate(
         label,
         str(first["strategy"]),
         parameters,
         resolved,
         shares,
+        tuple(_scales(once)),
         float(costs["cost"].sum()),
         float(costs["before"].sum()),
         saving_of(group) or 0.0,

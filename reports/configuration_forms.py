@@ -39,7 +39,6 @@ def anthropic(resolved: Resolved) -> Form | None:
     notes = [
         "Send the beta header context-management-2025-06-27.",
         OWN_PLACEHOLDER,
-        "The API's input tokens include tool schemas; here they were not counted.",
     ]
     if trigger is None:
         notes.append("Without trigger_tokens the trigger is the number of tool uses kept.")
@@ -63,7 +62,9 @@ def langchain_clear(resolved: Resolved) -> Form | None:
         "middleware = [ContextEditingMiddleware(edits=[edit])]",
         before=call("edit", "ClearToolUsesEdit", arguments),
     )
-    notes = ["It counts characters / 4 unless a token_counter is given."]
+    notes = [
+        "It counts characters / 4, without the system prompt, unless a token_counter is given."
+    ]
     if "{" in str(arguments["placeholder"]):
         notes.append("Handles in the placeholder mean nothing there.")
     return Form("LangChain", "python", text, (*notes, *_always(resolved)))
@@ -76,10 +77,8 @@ def langchain_summary(resolved: Resolved) -> Form | None:
     kind = "messages" if resolved.get("keep_tail_messages") else "tokens"
     trigger = resolved.get("trigger_tokens")
     arguments = {
-        "trigger": ("messages", 1)
-        if trigger is None
-        else _context_size("trigger", "tokens", max(trigger, 1)),
-        "keep": _context_size("keep", kind, resolved[f"keep_tail_{kind}"]),
+        "trigger": ("messages", 1) if trigger is None else ("tokens", trigger or 1),
+        "keep": (kind, resolved[f"keep_tail_{kind}"]),
         "trim_tokens_to_summarize": resolved.get("max_input_tokens"),
     }
     text = python(
@@ -88,8 +87,8 @@ def langchain_summary(resolved: Resolved) -> Form | None:
         before=call("summarization", "SummarizationMiddleware", arguments, "model=model"),
     )
     notes = ["`model` is who writes the summary; the prompt is LangChain's own."]
-    if any(value[0] == "fraction" for value in arguments.values() if isinstance(value, tuple)):
-        notes.append("A fraction needs a model whose profile names max_input_tokens.")
+    if kind == "tokens":
+        notes.append("Of what it keeps it counts characters / 4 (for Claude / 3.3).")
     return Form("LangChain", "python", text, (*notes, *_always(resolved)))
 
 
@@ -151,12 +150,6 @@ def pydantic_ai_summary(resolved: Resolved) -> Form | None:
         return None
     notes = ("The prompt is the harness' own.", *_pydantic_notes(resolved))
     return _pydantic_ai("SummarizingCompaction", _pydantic_tail(resolved), notes)
-
-
-def _context_size(name: str, kind: str, value: int) -> tuple[str, int | WindowShare]:
-    """Return a size as LangChain's summary takes it: a share of the window, if it was a share."""
-    share = of_window(value, f"{name}=({kind!r}, {value!r})")
-    return (kind, value) if share is None else ("fraction", share)
 
 
 def _threshold(resolved: Resolved) -> int | WindowShare:

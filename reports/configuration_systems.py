@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from evals.shell_words import shell_line
-from reports.configuration_text import Form, Resolved, call, indented, python
-from reports.shares import MedianSize, comments
+from reports.configuration_text import Form, Resolved, call, comments, indented, python
+from reports.shares import MedianSize
 
 THREE_LAYER_CONSTANTS: Final[Mapping[str, str]] = {
     "persist_threshold_chars": "PERSIST_THRESHOLD",

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from textwrap import indent
 from typing import Any, Literal, NamedTuple
 
-from reports.shares import comments
+from reports.shares import MedianSize, WindowShare
+from reports.units import ConvertedSize
 
 Language = Literal["json", "python", "shell"]
 Resolved = Mapping[str, Any]
@@ -28,6 +29,17 @@ def call(variable: str, name: str, arguments: Resolved, *written: str) -> str:
     for key, value in arguments.items():
         lines += [*comments(value), f"{key}={value_text(value)},"]
     return f"{variable} = {name}(\n{indented(lines)}\n)"
+
+
+def comments(value: Any) -> list[str]:
+    """Return what has to stand beside a value, a line each."""
+    items = value if isinstance(value, tuple) else (value,)
+    return [
+        f"# {line}"
+        for item in items
+        if isinstance(item, MedianSize | WindowShare | ConvertedSize)
+        for line in item.comment()
+    ]
 
 
 def indented(lines: Iterable[str], levels: int = 1) -> str:

@@ -60,7 +60,7 @@ def _candidate(each: Candidate) -> dict[str, Any]:
         "strategy": each.strategy,
         "parameters": dict(each.parameters),
         "resolved": dict(each.resolved),
-        "shares": {key: asdict(share) for key, share in each.shares.items()},
+        "shares": {key: share.summary() for key, share in each.shares.items()},
         "cost": each.cost,
         "transcripts_dearer": each.n_dearer,
         "saving_fraction": each.saving,

@@ -71,7 +71,9 @@ def terminal(
                 label = REFUTED if each.is_refuted else UNTESTED
                 parts += [Text(label, style="bold"), Text("")]
             forms = configurations_of(each.chosen)
-            shown = forms if all_forms else forms[:1]
+            # The first, and those before it of which there is only the reason why there is none.
+            first = next(at for at, form in enumerate(forms) if form.text)
+            shown = forms if all_forms else forms[: first + 1]
             for form in shown:
                 parts += [*_written(form), Text("")]
             if others := [form.framework for form in forms[len(shown) :]]:
@@ -206,18 +208,27 @@ def _left_out(each: Recommendation) -> Iterator[str]:
 
 def configurations_of(chosen: Candidate) -> tuple[Configuration, ...]:
     given = {name: chosen.resolved.get(name) for name in chosen.parameters}
-    return configurations(chosen.strategy, chosen.resolved, given=given, shares=chosen.shares)
+    return configurations(
+        chosen.strategy, chosen.resolved, given=given, shares=chosen.shares, scales=chosen.scales
+    )
 
 
 def _written(form: Configuration) -> Iterator[RenderableType]:
+    if not form.text:
+        yield Text(f"{form.framework}: no configuration.", style="bold")
+        yield from (Text(f"  {clean(note, 400)}") for note in form.notes)
+        return
     yield Text(f"{form.framework}:", style="bold")
     for line in form.unmeasured:
-        yield Text(f"  {clean(line, 300)}")
+        yield Text(f"  {clean(line, 600)}")
     yield Text(indent(form.text, "  "), overflow="ignore", no_wrap=True)
     for note in form.notes:
         yield Text(f"  - {clean(note, 300)}", style="dim")
 
 
 def _to_measure(command: str) -> Iterator[RenderableType]:
-    yield Text("What measures the medians as fixed sizes, on the same paths:", style="bold")
+    yield Text(
+        "What measures the medians as fixed sizes, in the units of this tool, on the same paths:",
+        style="bold",
+    )
     yield Text(f"  {command}", overflow="ignore", no_wrap=True)

@@ -19,12 +19,28 @@ class Share:
 
     given: str
     """As somebody wrote it, `50%`."""
-    least: int
-    median: int
-    """Of an even number the mean of both middle values, rounded."""
-    most: int
-    n: int
-    """Transcripts in which a model was asked anything."""
+    each: tuple[float, ...]
+    """By transcript in which a model was asked anything."""
+
+    @property
+    def least(self) -> int:
+        return round(min(self.each))
+
+    @property
+    def median(self) -> int:
+        """Of an even number the mean of both middle values, rounded."""
+        return floor(statistics.median(self.each) + 0.5)
+
+    @property
+    def most(self) -> int:
+        return round(max(self.each))
+
+    @property
+    def n(self) -> int:
+        return len(self.each)
+
+    def summary(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("given", "least", "median", "most", "n")}
 
     @property
     def of_window(self) -> float | None:
@@ -33,11 +49,11 @@ class Share:
         fraction = round(float(number) / 100, 6) if number != self.given else 2.0
         return fraction if fraction <= 1 else None
 
-    @property
-    def measured(self) -> str:
+    def measured(self, unit: str = "") -> str:
+        """Say what it came to; the unit with a space behind it."""
         what = "of each transcript's own peak" if self.given.endswith("%") else "by transcript"
         return (
-            f"Measured: {self.given} {what}, {self.least:,} to {self.most:,} on "
+            f"Measured: {self.given} {what}, {self.least:,} to {self.most:,} {unit}on "
             f"{plural(self.n, 'transcript')}."
         )
 
@@ -53,7 +69,7 @@ class MedianSize(int):
         return made
 
     def comment(self) -> Iterator[str]:
-        yield self.share.measured
+        yield self.share.measured()
         yield f"{self:,} is the median of these; as a fixed size it was not measured."
 
 
@@ -69,7 +85,7 @@ class WindowShare(float):
         return made
 
     def comment(self) -> Iterator[str]:
-        yield self.share.measured
+        yield self.share.measured()
         yield "Here it is of the model's window: as measured only where a conversation fills it."
         yield f"In tokens: {self.instead}, the median of these; as a fixed size not measured."
 
@@ -87,17 +103,6 @@ def of_window(value: Any, instead: str) -> WindowShare | None:
     if not isinstance(value, MedianSize) or (fraction := value.share.of_window) is None:
         return None
     return WindowShare(value.share, fraction, instead)
-
-
-def comments(value: Any) -> list[str]:
-    """Return what has to stand beside a value, a line each."""
-    items = value if isinstance(value, tuple) else (value,)
-    return [
-        f"# {line}"
-        for item in items
-        if isinstance(item, MedianSize | WindowShare)
-        for line in item.comment()
-    ]
 
 
 def with_sizes(resolved: Mapping[str, Any], shares: Mapping[str, Share]) -> dict[str, Any]:
@@ -120,7 +125,5 @@ def resolved_and_shares(
         numbers = [item for item in given if isinstance(item, int | float)]
         if len(numbers) == len(given) and min(numbers) != max(numbers):
             values[name] = parameters.get(name, "a number of its own")
-            median = floor(statistics.median(numbers) + 0.5)
-            ends = round(min(numbers)), round(max(numbers))
-            shares[name] = Share(values[name], ends[0], median, ends[1], len(numbers))
+            shares[name] = Share(values[name], tuple(numbers))
     return values, shares

@@ -1,22 +1,30 @@
 """Configurations against our own classes and the documented schema; the libraries: tests/peers."""
 
 import json
+from dataclasses import fields
 
 import pytest
 
-from compaction.registry import STRATEGIES, make_strategy
+from compaction.registry import STRATEGIES, load_strategy_class, make_strategy
 from compaction.strategy import parameters_of
 from compaction.systems import three_layer_strategy
 from evals.settings import resolved_parameters
-from reports.configuration import configurations
+from reports.configuration import PROVIDER_SIZES, configurations
 from reports.configuration_systems import PI_PARAMETERS, THREE_LAYER_CONSTANTS
 from reports.shares import Share
+from reports.units import Scale
+
+SAME = (Scale(1.0, 0.0, 0.0, 1.0),)
+"""Everybody counts as we do."""
+CODING = Scale(1.42, 31_910.0, 3.0, 0.9), Scale(1.18, 41_473.0, 3.0, 1.1)
+"""Two transcripts of a coding agent: the log lacks a system prompt and tool schemas."""
 
 
 def forms(strategy, **given):
     resolved = resolved_parameters(make_strategy(strategy, given))
     values = {name: resolved[name] for name in given}
-    return {form.framework: form for form in configurations(strategy, resolved, given=values)}
+    found = configurations(strategy, resolved, given=values, scales=SAME)
+    return {form.framework: form for form in found}
 
 
 def ran(text, **names):
@@ -166,15 +174,18 @@ def test_code_of_others_gets_the_flags_that_make_it_again_quoted():
     assert form.text == "compaction-evals run --strategy 'my/pkg.py:it'\"'\"'s' --set keep=3"
 
 
-HALF = Share("50%", 1_000, 4_250, 9_000, 4)
+HALF = Share("50%", (1_000, 9_000, 4_000, 4_500))
 MEASURED = "Measured: 50% of each transcript's own peak, 1,000 to 9,000 on 4 transcripts."
+COUNTED = MEASURED.replace(" on 4", " counted tokens of messages on 4")
 MEDIAN = "4,250 is the median of these; as a fixed size it was not measured."
 
 
 def of_shares(strategy, *names, **given):
     resolved = resolved_parameters(make_strategy(strategy, {**given, **dict.fromkeys(names, "7")}))
     shares = dict.fromkeys(names, HALF)
-    found = configurations(strategy, resolved, given={**given, **shares}, shares=shares)
+    found = configurations(
+        strategy, resolved, given={**given, **shares}, shares=shares, scales=4 * SAME
+    )
     return {form.framework: form for form in found}
 
 
@@ -191,8 +202,6 @@ def lines_before(text, start):
         ("xun", "token_threshold", "xun", "token_threshold=4250,"),
         ("my_pi_agent", "context_budget", "my_pi_agent", "budget=4250,"),
         ("three_layer", "context_limit_chars", "three_layer", "CONTEXT_LIMIT = 4250"),
-        ("langchain_clear_tool_uses", "trigger_tokens", "LangChain", "trigger=4250,"),
-        ("drop_oldest", "keep_tail_tokens", "pydantic-ai-harness", "keep_tokens=4250,"),
         ("xun", "token_threshold", "compaction (this library)", "'token_threshold': 4250,"),
     ],
 )
@@ -211,12 +220,6 @@ def test_a_size_that_was_a_share_is_the_median_and_says_so_beside_itself(
         ("inspect_edit", "Inspect", "threshold=0.5,", "threshold=4250"),
         ("inspect_trim", "Inspect", "threshold=0.5,", "threshold=4250"),
         ("inspect_summary", "Inspect", "threshold=0.5,", "threshold=4250"),
-        (
-            "langchain_summarization",
-            "LangChain",
-            "trigger=('fraction', 0.5),",
-            "trigger=('tokens', 4250)",
-        ),
         (
             "pydantic_ai_summarization",
             "pydantic-ai-harness",
@@ -245,16 +248,20 @@ def test_json_has_no_comments_so_what_was_measured_is_said_above_it():
 
     (edit,) = json.loads(form.text)["context_management"]["edits"]
     assert (edit["trigger"]["value"], edit["clear_at_least"]["value"]) == (4_250, 4_250)
+    prompt = "In the provider's input tokens, system prompt and tool schemas included"
     assert form.unmeasured == (
-        f"trigger_tokens. {MEASURED} {MEDIAN}",
-        f"min_reclaim_tokens. {MEASURED} {MEDIAN}",
+        f"trigger_tokens. {COUNTED} {prompt}, that is 1,000 to 9,000. {MEDIAN}",
+        f"min_reclaim_tokens. {COUNTED} In the provider's tokens, that is 1,000 to 9,000. {MEDIAN}",
     )
-    assert forms("anthropic_clear_tool_uses")["Anthropic Messages API"].unmeasured == ()
+    (said,) = forms("anthropic_clear_tool_uses")["Anthropic Messages API"].unmeasured
+    assert said == (
+        f"trigger_tokens. Measured: 100,000 counted tokens of messages. {prompt}, that is 100,000."
+    )
 
 
 def test_a_share_above_the_window_is_no_share_of_it():
     resolved = resolved_parameters(make_strategy("inspect_trim", {"trigger_tokens": "9"}))
-    large = {"trigger_tokens": Share("150%", 10, 20, 40, 3)}
+    large = {"trigger_tokens": Share("150%", (10, 20, 40))}
 
     text = configurations("inspect_trim", resolved, shares=large)[0].text
 
@@ -280,3 +287,125 @@ def test_a_border_that_moves_the_other_way_is_said():
 
     assert "moves before it there" in notes("later")
     assert "moves before it there" not in notes("earlier")
+
+
+def of_coding(strategy, shares=None, scales=CODING, **given):
+    resolved = resolved_parameters(make_strategy(strategy, given))
+    shares = {name: Share("50%", each) for name, each in (shares or {}).items()}
+    found = configurations(strategy, resolved, given=given, shares=shares, scales=scales)
+    return {form.framework: form for form in found}
+
+
+def test_a_trigger_is_printed_in_the_input_tokens_that_the_provider_counts():
+    form = of_coding(
+        "anthropic_clear_tool_uses",
+        {"trigger_tokens": (5_352, 20_962)},
+        trigger_tokens="7",
+        min_reclaim_tokens="1000",
+    )["Anthropic Messages API"]
+
+    (edit,) = json.loads(form.text)["context_management"]["edits"]
+    # 31,910 + 1.42 * 5,355 = 39,514.1 and 41,473 + 1.18 * 20,965 = 66,211.7; half-way 52,862.9.
+    assert edit["trigger"] == {"type": "input_tokens", "value": 52_863}
+    # A part of the prompt has no share of what the log lacks: 1,420 and 1,180.
+    assert edit["clear_at_least"] == {"type": "input_tokens", "value": 1_300}
+    assert "5,352 to 20,962 counted tokens of messages on 2 transcripts." in form.unmeasured[0]
+    assert "that is 39,514 to 66,212. 52,863 is the median of these" in form.unmeasured[0]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "framework", "given", "line"),
+    [
+        # 31,910 + 1.42 * 10,003 = 46,114.26; 41,473 + 1.18 * 10,003 = 53,276.54.
+        ("clear_tool_results", "Inspect", {"trigger_tokens": 10_000}, "threshold=49695,"),
+        ("drop_oldest", "Inspect", {"keep_tail_fraction": 0.5}, "threshold=49695,"),
+        ("clear_tool_results", "pydantic-ai-harness", {}, "max_tokens=49695,"),
+        ("summarize", "pydantic-ai-harness", {}, "max_tokens=49695,"),
+        ("summarize", "LangChain", {}, "trigger=('tokens', 49695),"),
+        # 10,000 * 0.9 and * 1.1; 1,000 * 1.42 and * 1.18.
+        ("clear_tool_results", "LangChain", {}, "trigger=10000,"),
+        ("drop_oldest", "pydantic-ai-harness", {"keep_tail_tokens": 1_000}, "keep_tokens=1300,"),
+        # 900 and 1,100.
+        ("summarize", "LangChain", {"keep_tail_tokens": 1_000}, "keep=('tokens', 1000),"),
+        (
+            "pydantic_ai_clear_tool_results",
+            "pydantic-ai-harness",
+            {"min_reclaim_tokens": 1_000},
+            "min_clear_tokens=1000,",
+        ),
+        # These are the provider's tokens here too.
+        ("inspect_edit", "Inspect", {}, "threshold=10000,"),
+        ("pydantic_ai_summarization", "pydantic-ai-harness", {}, "max_tokens=10000,"),
+    ],
+)
+def test_every_framework_has_sizes_as_it_counts_them(strategy, framework, given, line):
+    text = of_coding(strategy, **{"trigger_tokens": 10_000, **given})[framework].text
+
+    assert line in [each.strip() for each in text.splitlines()]
+    compile(text, framework, "exec")
+
+
+def units_of(strategy):
+    return {
+        item.name: item.metadata["unit"]
+        for item in fields(load_strategy_class(strategy))
+        if "unit" in item.metadata
+    }
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_which_sizes_are_as_a_provider_counts_is_what_the_strategies_say(strategy):
+    found = {name for name, unit in units_of(strategy).items() if unit == "tokens"}
+
+    assert found == PROVIDER_SIZES.get(strategy, set())
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_no_framework_is_told_a_size_in_counted_tokens(strategy):
+    # What LangChain reads of the summariser's input is characters / 4 in the preset too.
+    counted = [
+        name
+        for name, unit in units_of(strategy).items()
+        if unit == "counted_tokens" and name != "max_input_tokens"
+    ]
+    for name in counted:
+        found = of_coding(strategy, scales=(Scale(3.0, 1_000.0, 3.0, 2.0),), **{name: 7_777})
+        for framework, form in found.items():
+            is_ours = framework == "compaction (this library)"
+            assert ("7777" in form.text) == is_ours, (name, framework)
+
+
+def test_without_recorded_usage_a_size_in_tokens_of_the_provider_is_refused_in_one_sentence():
+    unknown = (Scale(None, None, 3.0, 0.9),) * 2
+    found = of_coding("clear_tool_results", scales=unknown, trigger_tokens=10_000)
+
+    for framework in ("Anthropic Messages API", "Inspect", "pydantic-ai-harness"):
+        assert (found[framework].text, found[framework].notes) == (
+            "",
+            (
+                "It counts the provider's input tokens, system prompt and tool schemas included; "
+                "trigger_tokens was measured in counted tokens of messages (10,000), and no "
+                "transcript here records token usage to convert them by.",
+            ),
+        )
+    assert "trigger=9000," in found["LangChain"].text
+    # Without a size nothing has to be converted.
+    assert of_coding("clear_tool_results", scales=unknown)["Anthropic Messages API"].text
+
+
+def test_only_transcripts_with_usage_convert_and_how_many_is_said():
+    form = of_coding(
+        "anthropic_clear_tool_uses",
+        scales=(*CODING, Scale(None, None, 3.0, 1.0)),
+        trigger_tokens="10000",
+    )["Anthropic Messages API"]
+
+    assert "that is 46,114 to 53,277 on 2 of 3 transcripts. 49,695 is" in form.unmeasured[0]
+
+
+def test_a_size_of_the_provider_says_where_no_usage_tells_what_it_is():
+    lacking = (*CODING, Scale(None, None, 3.0, 1.0))
+    note = "1 of 3 transcripts without recorded usage: sizes are there of what the log holds"
+
+    assert any(each.startswith(note) for each in of_coding("xun", scales=lacking)["xun"].notes)
+    assert not any("without recorded" in each for each in of_coding("xun")["xun"].notes)

@@ -100,6 +100,15 @@ def test_the_peak_in_characters_is_the_json_of_the_largest_request():
     )
 
 
+def test_the_estimate_of_the_largest_request_is_a_quarter_of_its_characters_and_three_a_message():
+    messages = (Message("user", "x" * 96), Message("assistant", "y" * 91))
+
+    found = prepare(transcript(Segment(messages, (RecordedRequest(1),))))
+
+    # The role is of 4 characters: 100 / 4 + 3.
+    assert found.estimate_per_counted_token == 28 / found.peak_counted_tokens
+
+
 @pytest.mark.parametrize("segments", [(), (Segment((), ()),), (Segment(MESSAGES, ()),)])
 def test_a_transcript_without_requests_has_no_size(segments):
     prepared = prepare(transcript(*segments))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import statistics
 import sys
 from dataclasses import replace
 
@@ -576,6 +577,10 @@ def shares_of(tmp_path, sizes, **manifest):
             parameters={"keep_last_results": "3", "trigger_tokens": "50%"},
             resolved={"keep_last_results": 3, "trigger_tokens": tokens},
             requests=requests,
+            calibration_slope=1.5,
+            calibration_offset_tokens=100.0,
+            fixed_tokens=3.0,
+            estimate_per_counted_token=1.0,
         )
         for name, (tokens, requests) in sizes.items()
     ]
@@ -596,11 +601,12 @@ def test_of_a_share_the_true_median_is_printed_with_its_range(tmp_path, sizes, m
     found = shares_of(tmp_path, {f"t{at}": (size, 9) for at, size in enumerate(sizes)})
 
     assert found.chosen.resolved["trigger_tokens"] == "50%"
-    share = Share("50%", 1_000, median, 9_000, len(sizes))
+    share = Share("50%", sizes)
     assert found.chosen.shares == {"trigger_tokens": share}
     (content,) = recommend_json.as_json([found])["recommendations"]
     api = content["configurations"][0]
-    assert f'"value": {median}' in api["text"]
+    # 100 + 1.5 * (median + 3), half a token rounded up.
+    assert f'"value": {int(100 + 1.5 * (statistics.median(sizes) + 3) + 0.5)}' in api["text"]
     assert "1,000 to 9,000" in api["unmeasured"][0]
     assert content["chosen"]["shares"]["trigger_tokens"]["median"] == median
 
@@ -608,7 +614,8 @@ def test_of_a_share_the_true_median_is_printed_with_its_range(tmp_path, sizes, m
 def test_a_transcript_without_requests_has_no_peak_that_counts(tmp_path):
     found = shares_of(tmp_path, {"a": (1, 0), "b": (4_000, 9), "c": (6_000, 9)})
 
-    assert found.chosen.shares["trigger_tokens"] == Share("50%", 4_000, 5_000, 6_000, 2)
+    assert found.chosen.shares["trigger_tokens"] == Share("50%", (4_000, 6_000))
+    assert len(found.chosen.scales) == 2
 
 
 def test_a_share_that_came_to_one_number_was_measured_as_that(tmp_path):
@@ -756,7 +763,7 @@ def test_self_checks_that_are_met_are_one_line(tmp_path, monkeypatch, capsys):
 
 def candidate(cost, reach):
     each = pd.DataFrame({"reach": [reach], "engaged": [True], "cluster": ["s"]}, index=["t"])
-    return Candidate(f"{cost}/{reach}", "s", {}, {}, {}, cost, 100.0, 0.5, each, {}, each)
+    return Candidate(f"{cost}/{reach}", "s", {}, {}, {}, (), cost, 100.0, 0.5, each, {}, each)
 
 
 points = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=1, max_size=12)

@@ -59,7 +59,7 @@ def test_a_path_is_taken_for_no_flag_and_no_parameter(path):
 
 @needs_bash
 def test_the_command_that_measures_again_holds_its_paths_whatever_they_are():
-    share = Share(given="50%", least=1, median=2, most=3, n=3)
+    share = Share("50%", (1, 2, 3))
 
     line = measure_command({"paths": WORDS}, "s", {}, {"keep": share}, min_reach=0.9)
 

@@ -5,12 +5,19 @@ from importlib.util import find_spec
 
 import pytest
 
+from compaction.messages import Message
 from compaction.registry import make_strategy
+from compaction.tokens import EstimatingCounter
 from evals.settings import resolved_parameters
 from reports.configuration import configurations
 from reports.shares import Share
+from reports.units import Scale
 
 pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+SAME = (Scale(1.0, 0.0, 0.0, 1.0),)
+"""Everybody counts as we do."""
 
 
 def needs(module):
@@ -25,14 +32,17 @@ anthropic = needs("anthropic")
 
 def made(strategy, framework, given, **names):
     resolved = resolved_parameters(make_strategy(strategy, given))
-    forms = {form.framework: form for form in configurations(strategy, resolved, given=given)}
+    forms = {
+        form.framework: form
+        for form in configurations(strategy, resolved, given=given, scales=SAME)
+    }
     exec(forms[framework].text, names)
     return names
 
 
 def written(strategy, given):
     resolved = resolved_parameters(make_strategy(strategy, given))
-    return json.loads(configurations(strategy, resolved, given=given)[0].text)
+    return json.loads(configurations(strategy, resolved, given=given, scales=SAME)[0].text)
 
 
 @anthropic
@@ -142,8 +152,9 @@ def test_a_bare_tier_is_made_by_every_framework_that_has_it():
 def made_of_shares(strategy, framework, *names, **others):
     """Make the objects of a setting whose sizes were half of each transcript's peak."""
     resolved = resolved_parameters(make_strategy(strategy, {**others, **dict.fromkeys(names, 9)}))
-    shares = dict.fromkeys(names, Share("50%", 1_000, 4_250, 9_000, 4))
-    forms = {form.framework: form for form in configurations(strategy, resolved, shares=shares)}
+    shares = dict.fromkeys(names, Share("50%", (1_000, 4_000, 4_500, 9_000)))
+    found = configurations(strategy, resolved, shares=shares, scales=4 * SAME)
+    forms = {form.framework: form for form in found}
     return forms[framework].text
 
 
@@ -160,23 +171,55 @@ def test_anthropic_takes_the_median_of_a_share():
 
 
 @langchain
-def test_langchain_takes_a_share_of_the_window_of_a_model_that_says_what_it_is():
+def test_langchain_takes_the_medians_of_shares():
     from langchain_core.language_models import FakeListChatModel
 
-    model = FakeListChatModel(responses=["x"], profile={"max_input_tokens": 1_000})
-    names = {"model": model}
-    exec(
-        made_of_shares(
-            "langchain_summarization", "LangChain", "trigger_tokens", "keep_tail_tokens"
-        ),
-        names,
-    )
+    names = {"model": FakeListChatModel(responses=["x"])}
+    sizes = ("trigger_tokens", "keep_tail_tokens")
+    exec(made_of_shares("langchain_summarization", "LangChain", *sizes), names)
 
     found = names["summarization"]
-    assert (found.trigger, found.keep) == (("fraction", 0.5), ("fraction", 0.5))
+    assert (found.trigger, found.keep) == (("tokens", 4_250), ("tokens", 4_250))
     clearing = {}
     exec(made_of_shares("langchain_clear_tool_uses", "LangChain", "trigger_tokens"), clearing)
     assert clearing["edit"].trigger == 4_250
+
+
+@langchain
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "system", "content": "You are x." * 9},
+        {"role": "user", "content": "hello " * 50, "name": "bob"},
+        {
+            "role": "assistant",
+            "content": "ok",
+            "tool_calls": [
+                {
+                    "id": f"c{at}",
+                    "type": "function",
+                    "function": {"name": "read", "arguments": '{"path": "a/b.py", "n": 3}'},
+                }
+                for at in range(2)
+            ],
+        },
+        {"role": "tool", "content": "y" * 501, "tool_call_id": "c1"},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "hm" * 20},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+            ],
+        },
+    ],
+    ids=lambda message: message["role"],
+)
+def test_the_estimate_of_langchain_is_counted_as_it_counts(message):
+    from langchain_core.messages.utils import count_tokens_approximately
+
+    counted = EstimatingCounter().count(Message.from_openai(message))
+
+    assert counted == count_tokens_approximately([message])
 
 
 @inspect_ai
