@@ -30,6 +30,7 @@ BEGIN, END = "<!-- bundled run: begin -->", "<!-- bundled run: end -->"
 SHOWN = (
     "saving_fraction",
     "saved_usd_fraction",
+    "dearer",
     "reach",
     "reach_difference",
     "compared_reach",

@@ -18,6 +18,7 @@ MADE_BY_REPORTS: Final = frozenset(
         "matched_reach",
         "reach_difference",
         "compared_reach",
+        "dearer",
     }
 )
 """Metrics that no row holds: they need rows of several transcripts or settings."""
@@ -30,8 +31,7 @@ METRICS: Final = (
         "higher",
         "1 - (input tokens of all views) / (input tokens of all recorded requests), over the "
         "requests of all transcripts together. Calibrated to the recorded usage where there is "
-        "any. Beside reach and truncation it is over the same transcripts as those; `all` is over "
-        "every transcript. The strategy's own model calls are not in it; see model calls.",
+        "any. The strategy's own model calls are not in it; see model calls.",
     ),
     Metric(
         "mean_saving_fraction",
@@ -118,11 +118,12 @@ METRICS: Final = (
     ),
     Metric(
         "compared_reach",
-        "n of these",
+        "Compared with truncation",
         "transcripts",
         "neither",
-        "Transcripts behind saved, reach, truncation and difference: with needs over long gaps, on "
-        "which the setting engaged and truncation was measured at its saving.",
+        "Transcripts behind all that stands against truncation: with needs over long gaps, on "
+        "which the setting engaged and truncation was measured at its saving. Saved there and "
+        "reach there are those of the setting on these transcripts only.",
     ),
     Metric(
         "lost",
@@ -131,7 +132,8 @@ METRICS: Final = (
         "lower",
         "Needs over long gaps, of all transcripts together, that are neither visible, be it as a "
         "bare word, nor recoverable, nor could be had by repeating a read-only call that is still "
-        "visible.",
+        "visible. Beside them those that are reached, only mentioned, or repeatable: to be had by "
+        "such a call. They add up to all needs, but for those not declared.",
     ),
     Metric(
         "undeclared",

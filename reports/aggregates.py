@@ -21,6 +21,7 @@ JUDGED: Final = (
     "lost",
     "undeclared",
     "mentioned",
+    "regenerable",
     "facts_removed",
     "regret",
     "constraints_kept_fraction",
@@ -47,6 +48,7 @@ SUMS: Final = (
     "lost",
     "undeclared",
     "mentioned",
+    "regenerable",
     "facts_removed",
     "quote_needs",
     "compactions",
@@ -99,6 +101,10 @@ ESTIMATES: Final = (
 )
 
 
+_TIE: Final = 1e-9
+"""Bills that differ by a smaller share are the same: floats are summed in another order."""
+
+
 def by_transcript(rows: pd.DataFrame) -> pd.DataFrame:
     """Average the replicates of each (provenance, label, key)."""
     grouped = rows[rows["scored"]].groupby(["provenance", "label", "key"], sort=False)
@@ -127,9 +133,10 @@ def aggregated(each: pd.DataFrame) -> dict[str, Any]:
         "engaged": int(each["engaged"].sum()),
         "with_needs": int(each["has_needs"].sum()),
         "saving_ratio": saving_of(each),
+        **_dollars(each),
+        **_compared(each),
         "peak_max_tokens": each["peak_tokens_after"].max(),
         "peak_mean_tokens": each["peak_tokens_after"].mean(),
-        "matched_reach": each["matched_reach"].mean(),
         "quotes_kept": each["quote_kept_fraction"].mean(),
         "quotes_n": int(each["quote_kept_fraction"].count()),
     }
@@ -137,30 +144,34 @@ def aggregated(each: pd.DataFrame) -> dict[str, Any]:
     for name in ESTIMATES:
         result = asdict(estimate(each[name], each["cluster"]))
         line |= {f"{name}_{key}": value for key, value in result.items()}
-    return line | _shown(each)
+    return line
 
 
-def _shown(each: pd.DataFrame) -> dict[str, Any]:
-    """Return saving and reach over one set of transcripts, the best there is to show."""
-    for name in ("compared_reach", "reach"):
-        of_name = each[each[name].notna()]
-        if len(of_name):
-            return {
-                "shown_saving": saving_of(of_name),
-                "shown_usd_saving": dollar_saving_of(of_name),
-                "shown_reach": of_name[name].mean(),
-                "shown_oracle": of_name["oracle_reach"].mean(),
-                "shown_n": len(of_name),
-                "is_compared": name == "compared_reach",
-            }
+def _compared(each: pd.DataFrame) -> dict[str, Any]:
+    """Return what stands beside truncation, and the best choice over the transcripts of reach."""
+    compared, judged = each[each["reach_difference"].notna()], each[each["reach"].notna()]
+    has_oracle = len(judged) > 0 and bool(judged["oracle_reach"].notna().all())
     return {
-        "shown_saving": saving_of(each),
-        "shown_usd_saving": dollar_saving_of(each),
-        "shown_reach": None,
-        "shown_oracle": None,
-        "shown_n": 0,
-        "is_compared": False,
+        "is_compared": len(compared) > 0,
+        "compared_saving_ratio": saving_of(compared),
+        "matched_reach": compared["matched_reach"].mean(),
+        "judged_oracle": judged["oracle_reach"].mean() if has_oracle else None,
     }
+
+
+def _dollars(each: pd.DataFrame) -> dict[str, Any]:
+    """Return the saving over the transcripts with a price, and on how many of them it is none."""
+    priced = priced_of(each)
+    return {
+        "priced": len(priced),
+        "usd_saving": dollar_saving_of(priced),
+        "dearer": int((priced["cost_after_usd"] > (1 + _TIE) * priced["cost_before_usd"]).sum()),
+    }
+
+
+def priced_of(each: pd.DataFrame) -> pd.DataFrame:
+    """Return the transcripts whose dollars are known with and without compaction."""
+    return each[each["cost_before_usd"].notna() & each["cost_after_usd"].notna()]
 
 
 def saving_of(each: pd.DataFrame) -> float | None:
@@ -170,13 +181,7 @@ def saving_of(each: pd.DataFrame) -> float | None:
     return float(1 - after.sum() / before) if before else None
 
 
-def dollar_saving_of(each: pd.DataFrame) -> float | None:
-    """Return the saving in dollars over some transcripts together, own calls included.
-
-    Returns:
-        None if a transcript has no price: a sum over the others would be of something else.
-    """
-    before, after = each["cost_before_usd"], each["cost_after_usd"]
-    if each.empty or before.isna().any() or after.isna().any() or not before.sum():
-        return None
-    return float(1 - after.sum() / before.sum())
+def dollar_saving_of(priced: pd.DataFrame) -> float | None:
+    """Return the saving in dollars over priced transcripts together, own calls included."""
+    before = priced["cost_before_usd"].sum()
+    return float(1 - priced["cost_after_usd"].sum() / before) if before else None

@@ -6,13 +6,13 @@ correction for all settings that were compared (`reports.proof`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pandas as pd
 
 from evals.stats import MIN_CLUSTERS
-from reports.answer_text import numbers_of
+from reports.answer_text import detectable_of, numbers_of
 from reports.confirm import ALPHA
 from reports.dominance import Pair, beaten_by, beats_all_as_thrifty
 from reports.frames import Run, estimate_of
@@ -42,6 +42,12 @@ class Answer:
     text: str
     notes: tuple[str, ...] = ()
     """Why this one and not another, a line each."""
+    rule: str = ""
+    """How a setting is named, in one answer of a run; a terminal has no room for it."""
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        return (self.rule, *self.notes) if self.rule else self.notes
 
 
 def answers(run: Run) -> tuple[Answer, ...]:
@@ -51,7 +57,7 @@ def answers(run: Run) -> tuple[Answer, ...]:
     found = [_answer(run, provenance) for provenance in run.provenances]
     chosen = (at for at, name in enumerate(run.provenances) if _is_compared(run, name))
     if (first := next(chosen, None)) is not None:
-        found[first] = Answer(found[first].text, (RULE, *found[first].notes))
+        found[first] = replace(found[first], rule=RULE)
     return tuple(found)
 
 
@@ -78,6 +84,7 @@ def _answer(run: Run, provenance: str) -> Answer:
     text = _why_none(run, provenance, lines) if best is None else _named(run, provenance, best)
     notes = [
         *_left_out(run, provenance, lines, best),
+        *detectable_of(run, provenance, best),
         *_dearer(lines),
         *_controls_ahead(run, provenance, lines),
     ]
@@ -107,7 +114,7 @@ def _named(run: Run, provenance: str, best: Mapping[str, Any]) -> str:
     few = ""
     if best_p(run, provenance, best["label"]) * len(adjusted) > ALPHA:
         sessions = plural(found.n_clusters, run.clusters_are)
-        few = f" ({sessions} could not show it of one that loses nothing)"
+        few = f"; {sessions} are too few to show it, even of one that lost nothing"
     return (
         f"no setting is clearly better than truncation at the same saving{many}{few}. The best is "
         f"{name} (p = {p:.3f} adjusted): it {does}"
@@ -150,8 +157,8 @@ def _left_out(
     """Yield why settings of higher reach are not named."""
     if not any(line["is_compared"] for line in lines):
         return
-    least = -1.0 if best is None else best["shown_reach"]
-    better = [line for line in lines if line["engaged"] and line["shown_reach"] > least]
+    least = -1.0 if best is None else best["reach_mean"]
+    better = [line for line in lines if line["engaged"] and line["reach_mean"] > least]
     reasons = [f"{clean(line['label'])}: {_reason(run, provenance, line)}" for line in better]
     if len(reasons) > MAX_LEFT_OUT:
         more = f"{len(reasons) - MAX_LEFT_OUT} more of lower reach"
@@ -205,9 +212,9 @@ def _fault(run: Run, provenance: str, line: Mapping[str, Any]) -> str | None:
 def _dearer(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield which settings make the bill larger, the worst first, however many tokens they save."""
     saved = {
-        str(line["label"]): 1 - line["cost_after_usd"] / line["cost_before_usd"]
+        str(line["label"]): line["usd_saving"]
         for line in lines
-        if line["engaged"] and line["cost_before_usd"] > 0 and pd.notna(line["cost_after_usd"])
+        if line["engaged"] and pd.notna(line["usd_saving"])
     }
     dear = sorted((name for name in saved if saved[name] < 0), key=lambda name: saved[name])
     if dear:
@@ -225,8 +232,8 @@ def _controls_ahead(run: Run, provenance: str, lines: Sequence[Mapping[str, Any]
         n = beats_all_as_thrifty(run, provenance, control, lines)
         if n:
             yield (
-                f"The control {clean(control['label'])} (saves {percent(control['shown_saving'])} "
-                f"%, reaches {percent(control['shown_reach'])} %) keeps more than every setting "
+                f"The control {clean(control['label'])} (saves {percent(control['saving_ratio'])} "
+                f"%, reaches {percent(control['reach_mean'])} %) keeps more than every setting "
                 f"that saves about as much or more ({n:,} of them)."
             )
 

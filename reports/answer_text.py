@@ -1,20 +1,24 @@
 """What a setting saves, costs and loses, as the end of the sentence that names it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
 from evals.stats import bootstrap_interval, clustered
+from reports.aggregates import priced_of
+from reports.columns import reached_of
 from reports.frames import Run, estimate_of
 from reports.intervals import Estimate
-from reports.wording import count, percent, plural, points
+from reports.proof import detectable
+from reports.wording import clean, count, listed, percent, plural, points
 
 
 def numbers_of(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
-    reach, difference = estimate_of(line, "compared_reach"), estimate_of(line, "reach_difference")
+    """Name the numbers of the table as the table does, and over the same transcripts."""
+    reach, difference = estimate_of(line, "reach"), estimate_of(line, "reach_difference")
     text = (
-        f"saves {percent(line['shown_saving'])} % of the input tokens{_per_transcript(line)}"
+        f"saves {percent(line['saving_ratio'])} % of the input tokens{_per_transcript(line)}"
         f"{_dollars(run, provenance, line)}, reaches "
         f"{percent(reach.mean)} % of the needs{_interval(reach)}, {points(difference.mean)} points "
         f"against truncation at the same saving{_interval(difference)}; "
@@ -25,26 +29,49 @@ def numbers_of(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
     if reach.n < n:
         text += (
             f" of {n:,}: {with_needs:,} have needs over long gaps, and the setting engaged on "
-            f"{line['engaged']:,} of all, {line['reach_n']:,} of those with needs"
+            f"{line['engaged']:,} of all, {reach.n:,} of those with needs"
         )
-    if reach.n < line["reach_n"]:
-        text += f"; truncation was measured at its saving on {reach.n:,}"
-    return f"{text}. {_lost(run, provenance, line)}"
+    if difference.n < reach.n:
+        text += (
+            f"; truncation was measured at its saving on {difference.n:,}, where it reaches "
+            f"{percent(line['compared_reach_mean'])} % and truncation "
+            f"{percent(line['matched_reach'])} %"
+        )
+    return f"{text}. {_fates(line)}"
 
 
-def _lost(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
-    """Say how many needs are lost, of those of the transcripts that all other numbers are of."""
-    each = run.each(provenance, line["label"]).dropna(subset=["compared_reach"])
-    lost, undeclared = each["lost"].sum(), each["undeclared"].sum()
-    open_ones = (
-        f", {count(undeclared)} more are visible nowhere in code that does not say whether it can "
+def _fates(line: Mapping[str, Any]) -> str:
+    """Say what became of the needs of all transcripts that the reach is of."""
+    reached = reached_of(line)
+    parts = [
+        f"{count(reached)} {'is' if reached == 1 else 'are'} reached",
+        f"{count(line['mentioned'])} only mentioned as a bare word",
+        f"{count(line['regenerable'])} to be had by repeating a call" * (line["regenerable"] > 0),
+        f"{count(line['undeclared'])} visible nowhere in code that does not say whether it can "
         "give them back"
-        if undeclared
-        else ""
+        if line["undeclared"]
+        else "",
+        f"{count(line['lost'])} lost",
+    ]
+    known = listed([part for part in parts if part])
+    needs, these = count(line["needs"]), _these(line["reach_n"])
+    return f"Counted together, of the {needs} needs in {these} {known}."
+
+
+def detectable_of(run: Run, provenance: str, best: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield how large a difference from truncation has to be for this corpus to show it."""
+    found = detectable(run, provenance)
+    if not found:
+        return
+    least, most = min(found.values()), max(found.values())
+    spread = f"{percent(least)} to {percent(most)} points over the {plural(len(found), 'setting')}"
+    own = None if best is None else found.get(str(best["label"]))
+    named = (
+        "" if best is None or own is None else f"{percent(own)} points for {clean(best['label'])}"
     )
-    return (
-        f"Of all {count(each['needs'].sum())} needs in {_these(len(each))}, {count(lost)} are lost "
-        f"(not visible, not recoverable, not to be had by repeating a call){open_ones}."
+    yield (
+        "Smallest difference from truncation that this corpus would show in four of five cases "
+        f"(one-sided, 5 %, a setting alone): {', '.join(filter(None, (named, spread)))}."
     )
 
 
@@ -54,17 +81,25 @@ def _these(n: int) -> str:
 
 def _dollars(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
     """Say what becomes of the dollars, which often go another way than the tokens."""
-    saved = line["shown_usd_saving"]
+    saved = line["usd_saving"]
     if saved is None or pd.isna(saved):
         return ""
-    each = run.each(provenance, line["label"]).dropna(subset=["compared_reach"])
+    each = priced_of(run.each(provenance, line["label"]))
     before, after = each["cost_before_usd"], each["cost_after_usd"]
-    ends = _dollar_interval(each, after - before if saved < 0 else before - after)
+    notes = [
+        _dollar_interval(each, after - before if saved < 0 else before - after),
+        f"dearer on {line['dearer']:,} of {plural(line['priced'], 'transcript')}"
+        if line["dearer"]
+        else "",
+        "of those with a price" * (line["priced"] < line["scored"]),
+    ]
+    said = "; ".join(filter(None, notes))
+    aside = f" ({said})" if said else ""
     if saved >= 0:
-        return f" and {percent(saved)} % of the dollars{ends}"
+        return f" and {percent(saved)} % of the dollars{aside}"
     has_cheap_views = after.sum() - each["own_calls_usd"].sum() <= before.sum()
     why = "of its own model calls" if has_cheap_views else "of the prompt cache"
-    return f" but COSTS {percent(-saved)} % MORE dollars{ends}, because {why}"
+    return f" but COSTS {percent(-saved)} % MORE dollars{aside}, because {why}"
 
 
 def _dollar_interval(each: pd.DataFrame, dollars: pd.Series) -> str:
@@ -79,16 +114,15 @@ def _dollar_interval(each: pd.DataFrame, dollars: pd.Series) -> str:
 
 def _per_transcript(line: Mapping[str, Any]) -> str:
     """Say what an interval is about: a mean of transcripts, where the saving is of their sum."""
-    found = estimate_of(line, "compared_saving")
+    found = estimate_of(line, "saving_fraction")
     if found.low is None or found.high is None:
         return ""
-    ends = f"{percent(found.low)} to {percent(found.high)}"
-    return f" (on average {percent(found.mean)} % per transcript, 95 % interval {ends})"
+    return f" (on average {percent(found.mean)} % per transcript, {_ends(found.low, found.high)})"
 
 
 def _interval(found: Estimate) -> str:
-    return "" if found.low is None or found.high is None else _ends(found.low, found.high)
+    return "" if found.low is None or found.high is None else f" ({_ends(found.low, found.high)})"
 
 
 def _ends(low: float, high: float) -> str:
-    return f" (95 % interval {percent(low)} to {percent(high)})"
+    return f"95 % interval {percent(low)} to {percent(high)}"

@@ -28,7 +28,7 @@ WIDTH_PIXELS: Final = 640
 HEIGHT_PIXELS: Final = 380
 
 ORACLE: Final = OKABE_ITO[2]
-_SAVING_OF: Final[Mapping[str, str]] = {"tokens": "shown_saving", "usd": "shown_usd_saving"}
+_SAVING_OF: Final[Mapping[str, str]] = {"tokens": "saving_ratio", "usd": "usd_saving"}
 
 Layered = alt.LayerChart | alt.FacetChart
 """What `alt.layer` is declared to return; here always a layer chart."""
@@ -51,7 +51,7 @@ _TEXTS: Final = (
     ("saved_text", "saved input, %"),
     ("usd_text", "saved dollars, %"),
     ("reach_text", "reach, %"),
-    ("difference_text", "against truncation, points"),
+    ("difference_text", "against truncation, points (n)"),
     ("oracle_text", "best choice at its tokens, %"),
     ("facts_text", "facts kept, % (n)"),
 )
@@ -122,9 +122,10 @@ def pareto(
 def pareto_points(run: Run, provenance: str, unit: Unit = "tokens") -> pd.DataFrame:
     """Return the points of the chart: settings that engaged somewhere and have a reach.
 
-    `saved` (of tokens or dollars) and `reach` are those of the table; `is_small` marks a point
-    that rests on fewer than half of the transcripts with needs. Without prices there are no
-    points in dollars.
+    `saved` (of tokens or dollars) and `reach` are those of the table. `matched` and `oracle` are
+    set only where they are over the same transcripts as the reach; `is_small` marks a point that
+    rests on fewer than half of the transcripts with needs. Without prices there are no points in
+    dollars.
     """
     settings = run.settings()
     columns = [
@@ -139,7 +140,7 @@ def pareto_points(run: Run, provenance: str, unit: Unit = "tokens") -> pd.DataFr
     lines = [
         _point({str(key): value for key, value in line.items()}, with_needs, unit)
         for line in ranked(chosen).to_dict("records")
-        if line["engaged"] and line["shown_n"] and pd.notna(line[_SAVING_OF[unit]])
+        if line["engaged"] and line["reach_n"] and pd.notna(line[_SAVING_OF[unit]])
     ]
     flags = {"is_control": bool, "is_small": bool, "matched": float, "oracle": float}
     return pd.DataFrame(lines, columns=columns).astype(flags)
@@ -197,17 +198,19 @@ def _point(line: Mapping[str, Any], with_needs: int, unit: Unit) -> dict[str, An
         "setting": clean(line["label"]),
         "strategy": short_strategy(line["strategy"]),
         "is_control": line["is_control"],
-        "is_small": 2 * line["shown_n"] < with_needs,
+        "is_small": 2 * line["reach_n"] < with_needs,
         "saved": round(100 * line[_SAVING_OF[unit]], 2),
-        "reach": round(100 * line["shown_reach"], 2),
-        "matched": round(100 * line["matched_reach"], 2) if line["is_compared"] else None,
-        "oracle": _hundredfold(line["shown_oracle"]),
-        "n_text": f"{line['shown_n']} of {with_needs} with needs",
-        "saved_text": percent(line["shown_saving"]),
-        "usd_text": percent(_known(line["shown_usd_saving"])),
-        "oracle_text": percent(_known(line["shown_oracle"])),
-        "reach_text": percent(line["shown_reach"]),
-        "difference_text": points(difference.mean),
+        "reach": round(100 * line["reach_mean"], 2),
+        "matched": (
+            _hundredfold(line["matched_reach"]) if difference.n == line["reach_n"] else None
+        ),
+        "oracle": _hundredfold(line["judged_oracle"]),
+        "n_text": f"{line['reach_n']} of {with_needs} with needs",
+        "saved_text": percent(line["saving_ratio"]),
+        "usd_text": percent(_known(line["usd_saving"])),
+        "oracle_text": percent(_known(line["judged_oracle"])),
+        "reach_text": percent(line["reach_mean"]),
+        "difference_text": with_n(points(difference.mean), difference.n),
         "facts_text": with_n(percent(facts.mean), facts.n),
     }
 

@@ -1,10 +1,11 @@
 """The columns of the league table: each turns a row of `settings()` into text and a sort value.
 
-Saved, reach, truncation and difference of a row are over the same transcripts, so that they
-subtract; what is over others says so in its title.
+A name stands for one number: saved is over all transcripts, dollars over all with a price, reach
+over all with needs where the setting engaged. What stands against truncation is a group of its
+own, over the transcripts where truncation was measured at the same saving.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,8 +16,14 @@ from reports.intervals import Estimate
 from reports.wording import MISSING, clean, count, kilo, percent, points, with_n
 
 NOT_ENGAGED: Final = "not engaged"
-NOT_COMPARED: Final = "*"
-"""Marks a saving or reach that is not over transcripts compared with truncation."""
+VERSUS: Final = "Vs truncation: "
+"""Before the title of a column that is over the transcripts compared with truncation."""
+Settings = Sequence[Mapping[str, Any]]
+"""Rows of `settings()`."""
+
+
+def _always(settings: Settings) -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +46,8 @@ class Column:
     importance: int
     """Where there is no room, higher numbers go first."""
     cell: Callable[[Mapping[str, Any]], Cell]
-    of_several: bool = False
-    """Repeats another column where every setting has one transcript, so it is left out there."""
+    is_telling: Callable[[Settings], bool] = _always
+    """Whether it says of these settings what no other column does; else it is left out."""
     below: str | None = None
     """If set, a page shows it below the cell of the column before, after this text."""
 
@@ -54,14 +61,15 @@ class Line:
     cells: tuple[Cell, ...]
 
 
-def table_of(
-    settings: Sequence[Mapping[str, Any]],
-) -> tuple[tuple[Column, ...], tuple[Line, ...]]:
+def table_of(settings: Settings) -> tuple[tuple[Column, ...], tuple[Line, ...]]:
     """Return the columns that hold anything, and a line per setting."""
-    is_compared = any(line["is_compared"] for line in settings)
-    usable = (*(_COMPARED_ONLY if is_compared else _ALL_ONLY), *_REST)
-    cells = {column: [column.cell(line) for line in settings] for column in usable}
-    columns = tuple(column for column in usable if _is_telling(column, cells[column], settings))
+    cells = {column: [column.cell(line) for line in settings] for column in COLUMNS}
+    columns = tuple(
+        column
+        for column in COLUMNS
+        if not settings
+        or (column.is_telling(settings) and any(cell.text != MISSING for cell in cells[column]))
+    )
     lines = (
         Line(
             clean(line["label"]),
@@ -73,27 +81,32 @@ def table_of(
     return columns, tuple(lines)
 
 
-def _is_telling(
-    column: Column, cells: Iterable[Cell], settings: Sequence[Mapping[str, Any]]
-) -> bool:
-    if column.metric == _ONLY_WHERE_ANY:
-        return any(cell.value for cell in cells)
-    if column.of_several and all(line["total"] < 2 for line in settings):
-        return False
-    return not settings or any(cell.text != MISSING for cell in cells)
+def _of_several(settings: Settings) -> bool:
+    return any(line["total"] > 1 for line in settings)
 
 
-def _starred(text: str, line: Mapping[str, Any]) -> str:
-    return text if line["is_compared"] or text == MISSING else text + NOT_COMPARED
+def _any_failed(settings: Settings) -> bool:
+    return any(line["compactions_failed"] for line in settings)
 
 
-def _saved(line: Mapping[str, Any]) -> Cell:
-    found = _cell(percent, line["shown_saving"])
-    return Cell(_starred(found.text, line), found.value) if line["engaged"] else found
+def _any_dearer(settings: Settings) -> bool:
+    return any(line["dearer"] for line in settings)
 
 
-def _saved_usd(line: Mapping[str, Any]) -> Cell:
-    return _cell(percent, line["shown_usd_saving"]) if line["engaged"] else Cell(MISSING)
+def _compares_some(settings: Settings) -> bool:
+    """Whether truncation stands beside some of the transcripts of a reach only."""
+    return any(0 < line["reach_difference_n"] < line["reach_n"] for line in settings)
+
+
+def _compares_part(settings: Settings) -> bool:
+    """Whether truncation stands beside some of the transcripts of a saving only."""
+    return any(0 < line["reach_difference_n"] < line["scored"] for line in settings)
+
+
+def _dearer(line: Mapping[str, Any]) -> Cell:
+    if not (line["engaged"] and line["priced"]):
+        return Cell(MISSING)
+    return Cell(f"{count(line['dearer'])} of {count(line['priced'])}", float(line["dearer"]))
 
 
 def _constraints(line: Mapping[str, Any]) -> Cell:
@@ -109,8 +122,7 @@ def _regret(line: Mapping[str, Any]) -> Cell:
 def _reach(line: Mapping[str, Any]) -> Cell:
     if line["scored"] and not line["engaged"]:
         return Cell(NOT_ENGAGED)
-    found = _cell(percent, line["shown_reach"])
-    return Cell(_starred(found.text, line), found.value)
+    return _mean(line, "reach")
 
 
 def _difference(line: Mapping[str, Any]) -> Cell:
@@ -128,8 +140,7 @@ def _difference_spread(line: Mapping[str, Any]) -> Cell:
 
 
 def _reach_spread(line: Mapping[str, Any]) -> Cell:
-    name = "compared_reach" if line["is_compared"] else "reach"
-    return _spread(estimate_of(line, name), percent)
+    return _spread(estimate_of(line, "reach"), percent)
 
 
 def _spread(found: Estimate, write: Callable[[float | None], str]) -> Cell:
@@ -140,16 +151,6 @@ def _spread(found: Estimate, write: Callable[[float | None], str]) -> Cell:
     return Cell(f"{write(found.least)} to {write(found.most)}", found.least)
 
 
-def _saved_all(line: Mapping[str, Any]) -> Cell:
-    return _cell(percent, line["saving_ratio"])
-
-
-def _reach_all(line: Mapping[str, Any]) -> Cell:
-    if line["scored"] and not line["engaged"]:
-        return Cell(NOT_ENGAGED)
-    return _mean(line, "reach")
-
-
 def _saved_mean(line: Mapping[str, Any]) -> Cell:
     return _cell(percent, estimate_of(line, "saving_fraction").mean)
 
@@ -158,18 +159,20 @@ def _facts(line: Mapping[str, Any]) -> Cell:
     return _mean(line, "facts_kept_fraction")
 
 
-def lost_of(line: Mapping[str, Any]) -> str:
-    """Write how many of the needs are lost, over the transcripts on which a setting engaged."""
-    text = f"{count(line['lost'])} of {count(line['needs'])}"
+def reached_of(line: Mapping[str, Any]) -> float:
+    """Return how many needs were reached, over the transcripts on which a setting engaged."""
+    others = ("mentioned", "regenerable", "lost", "undeclared")
+    return float(line["needs"] - sum(line[name] for name in others))
+
+
+def _fates(line: Mapping[str, Any]) -> Cell:
+    if not line["needs"]:
+        return Cell(MISSING)
+    parts = (reached_of(line), line["mentioned"], line["regenerable"], line["lost"])
+    text = "/".join(map(count, parts))
     if line["undeclared"]:
         text += f", {count(line['undeclared'])} not declared"
-    return text
-
-
-def _lost(line: Mapping[str, Any]) -> Cell:
-    return (
-        Cell(lost_of(line), line["lost"] + line["undeclared"]) if line["needs"] else Cell(MISSING)
-    )
+    return Cell(text, line["lost"] + line["undeclared"])
 
 
 def _quotes(line: Mapping[str, Any]) -> Cell:
@@ -200,50 +203,68 @@ def _plain(write: Callable[[float | None], str], name: str) -> Callable[[Mapping
     return cell
 
 
-_ONLY_WHERE_ANY: Final = "compactions_failed"
 _PEAK: Final = _plain(kilo, "peak_max_tokens")
 _MEAN_PEAK: Final = _plain(kilo, "peak_mean_tokens")
 _FAILED: Final = _plain(count, "compactions_failed")
+_SAVED: Final = _plain(percent, "saving_ratio")
+_SAVED_USD: Final = _plain(percent, "usd_saving")
 _TRUNCATION: Final = _plain(percent, "matched_reach")
+_SAVED_THERE: Final = _plain(percent, "compared_saving_ratio")
+_REACH_THERE: Final = _plain(percent, "compared_reach_mean")
+_FATES: Final = "Needs reached/ only mentioned/ repeatable/ lost"
 
-_MEAN_SAVING: Final = Column(
-    "Mean saving, %",
-    "Mean saved %",
-    "mean_saving_fraction",
-    13,
-    _saved_mean,
-    of_several=True,
-    below="mean ",
-)
-_COMPARED_ONLY: Final = (
-    Column("Saved, % of tokens", "Saved %", "saving_fraction", 0, _saved),
-    Column("Reach, % of needs", "Reach %", "reach", 1, _reach),
-    Column("Reach, [95 %] or range", "Reach [95 %] or range", "reach", 14, _reach_spread, below=""),
-    Column("Truncation, reach %", "Trunc %", "matched_reach", 4, _TRUNCATION),
-    Column("Difference, points", "Diff pts", "reach_difference", 2, _difference),
+COLUMNS: Final = (
+    Column("Saved, % of tokens", "Saved %", "saving_fraction", 0, _SAVED),
     Column(
-        "Difference, [95 %] or range",
+        "Mean saving, %",
+        "Mean saved %",
+        "mean_saving_fraction",
+        13,
+        _saved_mean,
+        is_telling=_of_several,
+        below="mean ",
+    ),
+    Column("Saved, % of dollars", "Saved $ %", "saved_usd_fraction", 2, _SAVED_USD),
+    Column(
+        "Dearer on, of transcripts",
+        "Dearer on",
+        "dearer",
+        7,
+        _dearer,
+        is_telling=_any_dearer,
+        below="dearer on ",
+    ),
+    Column("Reach, % of needs (n)", "Reach % (n)", "reach", 1, _reach),
+    Column("Reach, [95 %] or range", "Reach [95 %] or range", "reach", 14, _reach_spread, below=""),
+    Column(f"{VERSUS}difference, points", "Diff pts", "reach_difference", 3, _difference),
+    Column(
+        f"{VERSUS}difference, [95 %] or range",
         "Diff [95 %] or range",
         "reach_difference",
         12,
         _difference_spread,
         below="",
     ),
-    Column("n of these", "n", "compared_reach", 5, _n_compared),
-    Column("Saved, all, %", "Saved all %", "saving_fraction", 7, _saved_all, of_several=True),
-    _MEAN_SAVING,
-    Column("Reach, all, % (n)", "Reach all % (n)", "reach", 6, _reach_all, of_several=True),
-)
-"""These need truncation beside the strategy."""
-_ALL_ONLY: Final = (
-    Column("Saved, % of tokens", "Saved %", "saving_fraction", 0, _saved_all),
-    _MEAN_SAVING,
-    Column("Reach, % of needs (n)", "Reach % (n)", "reach", 1, _reach_all),
-    Column("Reach, [95 %] or range", "Reach [95 %] or range", "reach", 14, _reach_spread, below=""),
-)
-"""Instead of those, where nothing was compared with truncation."""
-_REST: Final = (
-    Column("Saved, % of dollars", "Saved $ %", "saved_usd_fraction", 3, _saved_usd),
+    Column(f"{VERSUS}n", "Diff n", "compared_reach", 4, _n_compared),
+    Column(
+        f"{VERSUS}saved there, %",
+        "Saved there %",
+        "compared_reach",
+        14,
+        _SAVED_THERE,
+        is_telling=_compares_part,
+        below="saved ",
+    ),
+    Column(f"{VERSUS}its reach, %", "Trunc %", "matched_reach", 6, _TRUNCATION),
+    Column(
+        f"{VERSUS}reach there, %",
+        "Reach there %",
+        "compared_reach",
+        9,
+        _REACH_THERE,
+        is_telling=_compares_some,
+        below="beside ",
+    ),
     Column("Regret, points", "Regret pts", "regret", 12, _regret),
     Column("Facts kept, % (n)", "Facts % (n)", "facts_kept_fraction", 8, _facts),
     Column(
@@ -256,16 +277,17 @@ _REST: Final = (
         "mean_peak_tokens_after",
         13,
         _MEAN_PEAK,
-        of_several=True,
+        is_telling=_of_several,
         below="mean ",
     ),
-    Column("Lost, of needs", "Lost needs", "lost", 9, _lost),
+    Column(_FATES, "Reached/ named/ again/ lost", "lost", 9, _fates),
     Column("Quotes kept, % (n)", "Quotes % (n)", "quote_kept_fraction", 11, _quotes),
     Column("Requests compacted", "Comp req", "compactions", 10, _plain(count, "compactions")),
     Column("Model calls", "Model calls", "model_calls", 10, _plain(count, "model_calls")),
-    Column("Failed steps", "Failed steps", _ONLY_WHERE_ANY, 4, _FAILED),
-    Column("Violations", "Viol", "violations", 3, _plain(count, "violations")),
+    Column(
+        "Failed steps", "Failed steps", "compactions_failed", 5, _FAILED, is_telling=_any_failed
+    ),
+    Column("Violations", "Viol", "violations", 5, _plain(count, "violations")),
     Column("Engaged/ scored/ all", "Eng/ sc/ all", "engaged", 8, _taken_part),
 )
-COLUMNS: Final = (*_COMPARED_ONLY, *_REST)
 """In the order of the table, after the setting's label."""

@@ -232,6 +232,5 @@ NOTES: Final = (
     "Dollars, breaks, tokens, retrievals, calls and seconds are sums; cache hits, repaid and "
     "re-triggered are means over transcripts; N*, lambda* and h* medians over the transcripts that "
     "have any, and one where most compactions are never repaid has no N*. All of it is over the n "
-    "transcripts with a price, whether a setting did anything or not. Beside reach, the table of "
-    "settings has dollars of fewer: of the transcripts that its reach is of.",
+    "transcripts with a price, whether a setting did anything or not.",
 )

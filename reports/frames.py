@@ -49,9 +49,10 @@ class Run:
         """Return a row per provenance and label, aggregated over transcripts.
 
         Besides sums and plain means: `total`, `scored`, `engaged`, `with_needs` (transcripts),
-        `saving_ratio` (of the sums, over all that were scored), for each of `ESTIMATES` the fields
-        of `Estimate`, as `reach_low`, and `shown_saving`, `shown_reach`: over the transcripts that
-        are compared with truncation, or over all of the setting if `is_compared` is false.
+        `saving_ratio` (of the sums, over all that were scored), `usd_saving` (the same in dollars,
+        over the `priced` ones), for each of `ESTIMATES` the fields of `Estimate`, as `reach_low`;
+        and over those that are compared with truncation `compared_saving_ratio` and
+        `matched_reach`.
         """
         return self._settings
 

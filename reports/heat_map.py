@@ -99,11 +99,11 @@ def _varied(parameters: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _numbers(line: Any) -> dict[str, Any]:
-    saved = line["shown_saving"]
-    if not line["engaged"] or pd.isna(line["shown_reach"]):
+    saved = line["saving_ratio"]
+    if not line["engaged"] or pd.isna(line["reach_mean"]):
         text = NOT_ENGAGED if not line["engaged"] else "no needs"
         return {"reach": None, "reach_text": text, "saved_text": percent(saved), "cell_text": text}
-    reach = float(line["shown_reach"])
+    reach = float(line["reach_mean"])
     return {
         "reach": round(100 * reach, 2),
         "reach_text": percent(reach),

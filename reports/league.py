@@ -50,11 +50,11 @@ def ranked(settings: pd.DataFrame) -> pd.DataFrame:
     order = settings.assign(
         _idle=settings["engaged"] == 0,
         _rare=2 * settings["reach_n"] < settings["with_needs"],
-        _reach=settings["shown_reach"].astype(float).round(9),
-        _saving=settings["shown_saving"].astype(float).round(9),
+        _reach=settings["reach_mean"].astype(float).round(9),
+        _saving=settings["saving_ratio"].astype(float).round(9),
     )
     return order.sort_values(
-        ["is_control", "_idle", "_rare", "_reach", "_saving", "shown_n", "label"],
+        ["is_control", "_idle", "_rare", "_reach", "_saving", "reach_n", "label"],
         ascending=[True, True, True, False, False, False, True],
         kind="stable",
     ).drop(columns=["_idle", "_rare", "_reach", "_saving"])

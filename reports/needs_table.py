@@ -40,11 +40,12 @@ ALL: Final = f"All, gap over {LONG_GAP_REQUESTS}"
 BESIDE: Final = "truncation at its saving"
 COUNTS: Final = "needs (transcripts)"
 DEFINITION: Final = (
-    "Reach, %: mean over the requests of a transcript that have such needs, then over transcripts, "
-    "the same as in the table of settings. Gap: requests from the last message that "
-    "held a value to the one that used it; 1 is a value that had just arrived. Kinds are over gaps "
-    f"above {LONG_GAP_REQUESTS}; a gap of 1 to {LONG_GAP_REQUESTS} is no part of reach. Name: "
-    "snake_case, camelCase or dotted. Where there are few needs a share says little."
+    "Reach, %: mean over the requests of a transcript that have such needs, then over the "
+    "transcripts that are compared with truncation (over all if none is). Gap: requests "
+    "from the last message that held a value to the one that used it; 1 is a value that had just "
+    f"arrived. Kinds are over gaps above {LONG_GAP_REQUESTS}; a gap of 1 to {LONG_GAP_REQUESTS} "
+    "is no part of reach. Name: snake_case, camelCase or dotted. Where there are few needs a share "
+    "says little."
 )
 
 
@@ -118,7 +119,7 @@ def _settings(run: Run, provenance: str) -> list[str]:
     if shown is None or settings.empty:
         return []
     of_block = settings[(settings["provenance"] == provenance) & ~settings["is_control"]]
-    judged = ranked(of_block[(of_block["engaged"] > 0) & (of_block["shown_n"] > 0)])
+    judged = ranked(of_block[(of_block["engaged"] > 0) & (of_block["reach_n"] > 0)])
     first = judged[judged["label"] == shown]
     others = judged[~judged["strategy"].isin(first["strategy"])].drop_duplicates("strategy")
     return [str(label) for label in (*first["label"], *others["label"])][:MAX_SETTINGS]

@@ -37,7 +37,6 @@ def notes_of(
     """
     return (
         *_needs(rows, lines),
-        *_not_compared(lines),
         *(_truncation(rows, n_sizes) if n_sizes else ()),
         *_same_results(rows),
         *_not_declared(rows),
@@ -70,23 +69,16 @@ def _needs(rows: pd.DataFrame, lines: Sequence[Mapping[str, Any]]) -> Iterator[s
     if not with_needs:
         yield f"{text}, so nothing can be said of reach."
         return
+    if n > 1:
+        text += (
+            ". Saved is over all that were scored, dollars over those with a price, reach, a mean, "
+            "over those with needs where the setting engaged (n); needs are counted together"
+        )
     if n > 1 and any(line["is_compared"] for line in lines):
         text += (
-            "; saved, reach, truncation and difference are over those of them where the setting "
-            "engaged and truncation was measured at its saving (n)"
+            ". Against truncation: over those of them where it was measured at the setting's saving"
         )
-    if n > 1:
-        text += "; reach is a mean over transcripts, lost counts all their needs together"
     yield f"{text}."
-
-
-def _not_compared(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    starred = any(line["engaged"] and not line["is_compared"] for line in lines)
-    if starred and any(line["is_compared"] for line in lines):
-        yield (
-            "* Not compared: truncation was measured on no transcript at that saving. Over the "
-            "transcripts with needs on which the setting engaged, or over all if none has needs."
-        )
 
 
 def _truncation(rows: pd.DataFrame, n_sizes: int) -> Iterator[str]:

@@ -30,8 +30,9 @@ PARETO_CAPTION: Final = (
     "is better."
 )
 MATCHED_CAPTION: Final = (
-    "Grey dash joined to a point: plain truncation at the same saving on the same transcripts; a "
-    "point below its grey dash loses more than truncation."
+    "Grey dash joined to a point: plain truncation at the same saving, on the transcripts of the "
+    "point's reach (none where it was not measured on all of them); a point below its grey dash "
+    "loses more than truncation."
 )
 ORACLE_CAPTION: Final = (
     "Green dash: the most that keeping whole messages could reach with the same tokens."

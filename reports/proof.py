@@ -10,6 +10,7 @@ from functools import lru_cache
 import pandas as pd
 
 from evals.bounded import mean_above_p
+from evals.power import minimum_detectable_effect
 from evals.stats import MIN_CLUSTERS, Clustered, clustered, holm
 from reports.frames import Run
 
@@ -36,6 +37,20 @@ def best_p(run: Run, provenance: str, label: str) -> float:
     """Return the p that a setting would have which lost nothing where this one was compared."""
     each = _compared(run, provenance, label)
     return _p_of(1.0 - each["matched_reach"], each)
+
+
+def detectable(run: Run, provenance: str) -> Mapping[str, float]:
+    """Return label -> smallest difference from truncation that a test of it alone would show.
+
+    In four of five cases; of the settings of `adjusted_p`.
+    """
+    found = {}
+    for label in adjusted_p(run, provenance):
+        each = _compared(run, provenance, label)
+        effect = minimum_detectable_effect(_clustered(each["reach_difference"], each))
+        if effect is not None:
+            found[label] = effect
+    return found
 
 
 def _p_of(differences: pd.Series, each: pd.DataFrame) -> float:

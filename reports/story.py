@@ -18,9 +18,9 @@ CAVEATS: Final = (
     "on a compacted context.",
     "Reach is an estimate from text: visible is not understood; another form is missed.",
     "Recorded, authored and generated transcripts are never pooled.",
-    "Means are over transcripts on which a setting saved at least 1 % (n); failed cells stay in "
-    "the count of all. Reach is a mean over transcripts, each counted alike; lost counts the needs "
-    "of all of them together, so that a long transcript weighs more.",
+    "What is lost is judged on transcripts on which a setting saved at least 1 % (n); failed cells "
+    "stay in the count of all. Reach is a mean over transcripts, each counted alike; needs "
+    "reached, mentioned and lost are counted together: there a long transcript weighs more.",
     "Intervals are 95 %, by bootstrap over sessions (of fewer than 20 the wider of it and "
     "Student's t), for each setting alone: they are not corrected for the number of settings "
     "compared, and say nothing of future conversations of another kind.",

@@ -34,19 +34,19 @@ from reports.summaries import summaries
 from reports.validity import HEADS as STATUS_HEADS
 from reports.validity import TITLE as VALIDITY_TITLE
 from reports.validity import Validity
-from reports.wording import spans
+from reports.wording import plural, spans
 
 MAX_LABEL_WIDTH: Final = 40
 MIN_LABEL_WIDTH: Final = 24
 """Below 100 columns; less where the most important columns would have no room."""
-ALWAYS: Final = ((0, 1), (60, 3))
+ALWAYS: Final = ((0, 1), (60, 4))
 """From a terminal's width on: columns of at most this importance come before long labels."""
 _GAP: Final = 2
 """Spaces between two columns of a terminal table."""
 
 
 def terminal(
-    run: Run, *, width: int, show_faults: bool = True, show_costs: bool = False
+    run: Run, *, width: int, show_faults: bool = True, only_costs: bool = False
 ) -> RenderableType:
     """Return the tables for `width` columns; what has no room is in the other reports.
 
@@ -54,21 +54,20 @@ def terminal(
         run: What was run.
         width: Of the terminal, in columns.
         show_faults: List failed cells and broken rules; not where a caller has a line for each.
-        show_costs: Show the tables of costs too.
+        only_costs: Show the tables of costs instead.
     """
     parts: list[RenderableType] = []
     if (loud := alarm(run)) is not None:
         parts += [Text(loud, style="bold red"), Text("")]
     parts.append(Text("\n".join((*headline(run), *price_lines(run), *named_bills(run)))))
+    if only_costs:
+        return Group(*parts, *_costs(run, width))
     for block, answer in _answered(run):
         if block is not None:
             parts += [Text(""), Text(block.title, style="bold"), _table(block, width)]
             parts += [Text(note, style="dim") for note in (*_dropped(block, width), *block.notes)]
         parts.append(Text(answer.text))
         parts += [Text(note, style="dim") for note in answer.notes]
-    for block in cost_blocks(run) if show_costs else ():
-        parts += [Text(""), Text(block.title, style="bold"), _table(block, width)]
-        parts += [Text(note, style="dim") for note in (*_dropped(block, width), *block.notes)]
     if (said := asked.asked(run)) is not None:
         parts += [Text(""), Text(f"{asked.TITLE}: see report.md. {said.notes[0]}")]
         parts += _validity_lines(said.validity)
@@ -77,12 +76,21 @@ def terminal(
     return Group(*parts, Text(""), Text(SHORT_CAVEATS, style="dim"))
 
 
+def _costs(run: Run, width: int) -> Iterator[RenderableType]:
+    found = cost_blocks(run)
+    if not found:
+        yield Text("No transcript has a price, so there is no table of costs.")
+    for block in found:
+        yield from (Text(""), Text(block.title, style="bold"), _table(block, width))
+        yield from (Text(note, style="dim") for note in (*_dropped(block, width), *block.notes))
+
+
 def markdown(run: Run) -> str:
     """Return the whole report as GitHub Markdown; the same run gives the same text."""
     loud = alarm(run)
     parts = ["# Compaction report", *([] if loud is None else [f"**{escaped(loud)}**"])]
     for answer in answers(run):
-        parts += [escaped(answer.text), _bullets(map(escaped, answer.notes))]
+        parts += [escaped(answer.text), _bullets(map(escaped, answer.all_notes))]
     parts += map(escaped, (*headline(run), *price_lines(run)))
     for block in blocks(run):
         parts += [f"## {escaped(block.title)}", markdown_table(block)]
@@ -119,11 +127,10 @@ def _answered(run: Run) -> Iterator[tuple[Block | None, Answer]]:
 
 
 def _dropped(block: Block, width: int) -> Iterator[str]:
-    """Yield a line that names what has no room."""
-    shown = fitting_columns(block, width)
-    hidden = [column.short for column in block.columns if column not in shown]
-    if hidden:
-        yield f"No room here, see report.md: {', '.join(hidden)}."
+    """Yield a line that says how much has no room."""
+    n_hidden = len(block.columns) - len(fitting_columns(block, width))
+    if n_hidden:
+        yield f"{plural(n_hidden, 'more column')} in report.md."
 
 
 def _terminal_faults(run: Run, *, show_all: bool) -> Iterator[RenderableType]:

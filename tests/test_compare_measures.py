@@ -51,7 +51,7 @@ def test_dollars_and_tokens_are_those_of_all_transcripts_together_as_in_the_tabl
     table = run.settings().set_index("label")
     for label, found in (("old", "baseline"), ("new", "candidate")):
         assert getattr(tokens, found) == pytest.approx(table.loc[label, "saving_ratio"])
-        assert getattr(dollars, found) == pytest.approx(table.loc[label, "shown_usd_saving"])
+        assert getattr(dollars, found) == pytest.approx(table.loc[label, "usd_saving"])
 
 
 def test_the_interval_of_dollars_is_of_the_ratio_and_not_of_the_mean(tmp_path):

@@ -8,7 +8,9 @@ import pytest
 
 from reports.answer import RULE, answers, best_setting
 from reports.confirm import ALPHA
+from reports.costs import cost_blocks
 from reports.frames import load
+from reports.league import blocks
 from reports.proof import adjusted_p
 from tests.reports_cases import failed, row, small_rows, write_run
 
@@ -45,14 +47,17 @@ def test_the_best_of_those_that_beat_truncation_is_named(tmp_path):
     assert "xun(k=2) keeps the most" in text
     assert "saves 20.0 %" in text
     assert "reaches 80.0 % of the needs, +5.0 points against truncation" in text
-    assert "n = 2 transcripts. Of all 30 needs in these 2 transcripts, 5 are lost (not" in text
+    assert (
+        "n = 2 transcripts. Counted together, of the 30 needs in these 2 transcripts 25 are "
+        "reached, 0 only mentioned as a bare word and 5 lost."
+    ) in text
 
 
-def test_needs_that_are_lost_are_counted_where_all_other_numbers_are_from(tmp_path):
-    """Idle, and too large a saving for truncation: their 7 and 9 needs are in no number."""
+def test_what_becomes_of_needs_is_counted_where_the_reach_is_from(tmp_path):
+    """Idle: its 7 needs are in no number. Too large a saving for truncation: its 9 are."""
     rows = [
-        row("a", "x", saving=0.5, reach=0.9, needs=4, lost=1),
-        row("b", "x", saving=0.5, reach=0.9, needs=6, lost=2, undeclared=1),
+        row("a", "x", saving=0.5, reach=0.9, needs=4, lost=1, mentioned=2),
+        row("b", "x", saving=0.5, reach=0.9, needs=6, lost=2, undeclared=1, regenerable=1),
         row("idle", "x", saving=0.0, reach=1.0, needs=7),
         row("far", "x", saving=0.9, reach=0.5, needs=9, lost=8),
         *truncation("a"),
@@ -61,15 +66,20 @@ def test_needs_that_are_lost_are_counted_where_all_other_numbers_are_from(tmp_pa
 
     text = answer_of(tmp_path, rows)
 
-    assert "n = 2 transcripts of 4" in text
-    assert "Of all 10 needs in these 2 transcripts, 3 are lost" in text
-    assert "a call), 1 more are visible nowhere in code that does not say" in text
+    assert "n = 3 transcripts of 4" in text
+    assert "saves 47.5 % of the input tokens" in text
+    assert "reaches 76.7 % of the needs, +40.0 points against" in text
+    assert (
+        "of the 19 needs in these 3 transcripts 4 are reached, 2 only mentioned as a bare word, 1 "
+        "to be had by repeating a call, 1 visible nowhere in code that does not say whether it can "
+        "give them back and 11 lost."
+    ) in text
 
 
 def test_one_transcript_is_not_called_these(tmp_path):
     text = answer_of(tmp_path, [row("a", "x", saving=0.5, reach=0.9, needs=4), *truncation("a")])
 
-    assert "Of all 4 needs in that transcript, 0 are lost" in text
+    assert "of the 4 needs in that transcript 4 are reached, 0 only mentioned" in text
 
 
 def test_how_many_engaged_is_counted_among_those_with_needs(tmp_path):
@@ -184,8 +194,8 @@ def test_transcripts_without_a_truncation_value_are_told_apart(tmp_path):
 
     text = answer_of(tmp_path, rows)
 
-    assert "reaches 90.0 % of the needs, +40.0 points" in text
-    assert "truncation was measured at its saving on 1." in text
+    assert "reaches 50.0 % of the needs, +40.0 points" in text
+    assert "measured at its saving on 1, where it reaches 90.0 % and truncation 50.0 %." in text
 
 
 def test_the_rule_is_below_the_answer_once(tmp_path):
@@ -197,7 +207,8 @@ def test_the_rule_is_below_the_answer_once(tmp_path):
 
     found = answers(load(write_run(tmp_path / "run", rows)))
 
-    assert [answer.notes.count(RULE) for answer in found] == [1, 0, 0]
+    assert [answer.all_notes.count(RULE) for answer in found] == [1, 0, 0]
+    assert not any(RULE in answer.notes for answer in found)
 
 
 def test_settings_that_look_better_are_left_out_with_the_reason(tmp_path):
@@ -297,7 +308,8 @@ def test_dollars_are_named_and_a_dearer_setting_says_so(tmp_path):
 
     assert "and 25.0 % of the dollars (95 % interval 25.0 to 25.0), reaches" in text("cheaper", 1.5)
     assert (
-        "but COSTS 50.0 % MORE dollars (95 % interval 50.0 to 50.0), because of the prompt cache, "
+        "but COSTS 50.0 % MORE dollars (95 % interval 50.0 to 50.0; dearer on 10 of 10 "
+        "transcripts), because of the prompt cache, "
     ) in text("dear", 3)
     assert "dollars" not in answer_of(tmp_path / "unpriced", many(10, 0.8))
 
@@ -310,6 +322,7 @@ def test_dollars_that_may_go_either_way_have_an_interval_with_both_signs(tmp_pat
 
     # 1 and 2.8 of 2 dollars in turn: 1.9 on average, from half saved to 40 % more.
     assert "and 5.0 % of the dollars (95 % interval -" in text
+    assert "; dearer on 6 of 12 transcripts), reaches" in text
 
 
 def test_a_setting_that_is_dearer_by_its_own_calls_does_not_blame_the_cache(tmp_path):
@@ -318,8 +331,9 @@ def test_a_setting_that_is_dearer_by_its_own_calls_does_not_blame_the_cache(tmp_
     text = answer_of(tmp_path, many(10, 0.8, **costs))
 
     assert (
-        "COSTS 25.0 % MORE dollars (95 % interval 25.0 to 25.0), because of its own model" in text
-    )
+        "COSTS 25.0 % MORE dollars (95 % interval 25.0 to 25.0; dearer on 10 of 10 transcripts), "
+        "because of its own model"
+    ) in text
 
 
 def test_settings_that_cost_more_than_no_compaction_are_listed_even_if_none_is_named(tmp_path):
@@ -405,7 +419,7 @@ def test_the_best_of_many_tries_is_told_with_its_adjusted_p(tmp_path):
     assert (
         "no setting is clearly better than truncation at the same saving once 12 settings" in text
     )
-    assert "could not show it" not in text
+    assert "too few to show it" not in text
     p = float(re.search(r"The best is s\(k=\d+\) \(p = ([0-9.]+) adjusted\): it saves", text)[1])
     assert 0.05 < p <= 1
 
@@ -437,8 +451,59 @@ def test_sessions_that_could_not_show_a_gain_whatever_it_kept_are_told(tmp_path)
 
     assert text.startswith(
         "On the recorded transcripts no setting is clearly better than truncation at the same "
-        "saving (12 sessions could not show it of one that loses nothing). The best is good (p = "
+        "saving; 12 sessions are too few to show it, even of one that lost nothing. The best is "
+        "good (p = "
     )
+
+
+def test_the_smallest_difference_that_a_corpus_would_show_is_told_from_ten_sessions_on(tmp_path):
+    """Differences of 28 and 32 points in turn: a spread of 2.0 * sqrt(10 / 9) = 2.108 points.
+
+    (1.645 + 0.842) * 2.108 / sqrt(10) = 1.658.
+    """
+    small = [f"1.7 points for good, 1.7 to {most} points over the" for most in ("1.7", "6.6")]
+    wide = [row(f"t{at}", "wide", saving=0.5, reach=0.4 + 0.16 * (at % 2)) for at in range(10)]
+
+    alone, beside = many(10, 0.8), [*many(10, 0.8), *wide]
+
+    start = (
+        "Smallest difference from truncation that this corpus would show in four of five cases "
+        "(one-sided, 5 %, a setting alone): "
+    )
+    assert f"{start}{small[0]} 1 setting." in notes_of(tmp_path / "1", alone)
+    assert f"{start}{small[1]} 2 settings." in notes_of(tmp_path / "2", beside)
+    assert "Smallest difference" not in notes_of(tmp_path / "3", many(9, 0.8))
+
+
+def test_one_name_is_one_number_in_the_sentence_and_in_both_tables(tmp_path):
+    """Truncation was measured at its saving on `a` alone, where it costs more."""
+    dear = {"cost_before_usd": 1.0, "cost_after_usd": 1.5, "saved_usd": -0.5}
+    cheap = {"cost_before_usd": 9.0, "cost_after_usd": 4.0, "saved_usd": 5.0}
+    rows = [
+        row("a", "x", saving=0.5, reach=0.9, needs=4, **dear),
+        row("b", "x", saving=0.7, reach=0.5, needs=4, **cheap),
+        *truncation("a"),
+    ]
+    run = load(write_run(tmp_path / "run", rows))
+
+    # 4.5 of 10 dollars, 0.6 of the tokens and 0.7 of the needs, over both transcripts.
+    (text,) = (answer.text for answer in answers(run))
+    assert "saves 60.0 % of the input tokens and 45.0 % of the dollars (dearer on 1 of 2" in text
+    assert "reaches 70.0 % of the needs, +40.0 points" in text
+    league, costs = (
+        dict(zip([column.title for column in block.columns], block.lines[0].cells, strict=True))
+        for block in (*blocks(run), *cost_blocks(run))
+    )
+    shown = {title: cell.text for title, cell in league.items()}
+    assert shown["Saved, % of tokens"] == "60.0"
+    assert shown["Saved, % of dollars"] == costs["Saved, % of dollars"].text == "45.0"
+    assert shown["Dearer on, of transcripts"] == "1 of 2"
+    assert shown["Reach, % of needs (n)"] == "70.0 (2)"
+    assert shown["Vs truncation: n"] == "1"
+    assert shown["Vs truncation: saved there, %"] == "50.0"
+    assert shown["Vs truncation: reach there, %"] == "90.0"
+    assert shown["Vs truncation: its reach, %"] == "50.0"
+    assert shown["Vs truncation: difference, points"] == "+40.0"
 
 
 def test_dearer_settings_are_told_over_all_transcripts_with_a_price(tmp_path):

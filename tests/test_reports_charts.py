@@ -48,7 +48,7 @@ def test_every_engaged_setting_is_a_point_with_its_numbers(small):
     assert set(points.index) == {"xun(k=2)", "mine.py:shrink", "idle", "drop_all"}
     xun = points.loc["xun(k=2)"]
     assert (xun["saved"], xun["reach"]) == (20.0, 80.0)
-    assert (xun["reach_text"], xun["difference_text"]) == ("80.0", "+5.0")
+    assert (xun["reach_text"], xun["difference_text"]) == ("80.0", "+5.0 (2)")
     assert xun["n_text"] == "2 of 2 with needs"
 
 
@@ -80,10 +80,14 @@ def test_a_point_and_its_dash_are_over_the_same_transcripts(tmp_path):
 
     points = pareto_points(load(write_run(tmp_path / "run", rows)), "recorded")
 
-    # On b, truncation was measured up to a saving of 20 %.
+    # On b, truncation was measured up to a saving of 20 %: the point is over both, so no dash.
     xun = points.set_index("setting").loc["xun(k=2)"]
-    assert (xun["saved"], xun["reach"], xun["matched"]) == (60.0, 90.0, 60.0)
-    assert xun["n_text"] == "1 of 2 with needs"
+    assert (xun["saved"], xun["reach"]) == (37.5, 80.0)
+    assert pd.isna(xun["matched"])
+    assert xun["n_text"] == "2 of 2 with needs"
+    assert xun["difference_text"] == "+30.0 (1)"
+    whole = pareto_points(load(write_run(tmp_path / "whole", small_rows())), "recorded")
+    assert whole.set_index("setting").loc["xun(k=2)", "matched"] == 75.0
 
 
 def test_points_of_few_transcripts_are_hollow_and_not_part_of_the_front(tmp_path):

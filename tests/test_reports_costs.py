@@ -232,7 +232,11 @@ def test_every_report_has_the_table_and_the_terminal_on_request(run):
 
     assert "Bill errors by file" in printed()
     title = "Cost, recorded: 2 transcripts with a price"
-    assert title in printed(show_costs=True)
+    only = printed(only_costs=True)
+    assert title in only
+    assert "Recorded: 2 transcripts" not in only
+    assert "keeps the most" not in only
+    assert "Recorded: 2 transcripts" in printed()
     assert title not in printed()
     assert "priced as" in printed()
     assert f"## {title}" in tables.markdown(run)

@@ -79,9 +79,9 @@ def test_reach_truncation_and_difference_subtract(tmp_path):
     line = line_of(load(write_run(tmp_path / "run", rows)), "xun(k=2)")
 
     assert line["is_compared"]
-    assert line["shown_n"] == 1
-    assert line["shown_saving"] == pytest.approx(0.6)
-    assert line["shown_reach"] == pytest.approx(0.9)
+    assert line["reach_difference_n"] == 1
+    assert line["compared_saving_ratio"] == pytest.approx(0.6)
+    assert line["compared_reach_mean"] == pytest.approx(0.9)
     assert line["matched_reach"] == pytest.approx(0.6)
     assert line["reach_difference_mean"] == pytest.approx(0.3)
     assert line["reach_mean"] == pytest.approx(0.8)
@@ -92,8 +92,9 @@ def test_what_truncation_was_not_measured_for_is_shown_over_all_with_needs(small
     line = line_of(small, "drop_all")
 
     assert not line["is_compared"]
-    assert (line["shown_n"], line["shown_reach"]) == (2, 0.0)
-    assert line["shown_saving"] == pytest.approx(0.9)
+    assert (line["reach_n"], line["reach_mean"]) == (2, 0.0)
+    assert line["saving_ratio"] == pytest.approx(0.9)
+    assert line["compared_saving_ratio"] is None or pd.isna(line["compared_saving_ratio"])
 
 
 def test_fidelity_counts_only_where_something_was_saved(small):

@@ -10,6 +10,8 @@ from reports.frames import load
 from reports.league import Block, blocks
 from tests.reports_cases import failed, row, write_run
 
+FATES = "Needs reached/ only mentioned/ repeatable/ lost"
+
 
 def block_of(path, rows) -> Block:
     return blocks(load(write_run(path / "run", rows)))[0]
@@ -72,7 +74,7 @@ def test_a_setting_that_engaged_on_few_transcripts_with_needs_comes_below(tmp_pa
     assert [line.label for line in block.lines] == ["half", "all", "default"]
 
 
-def test_a_saving_beyond_truncation_is_starred_and_explained(tmp_path):
+def test_a_saving_beyond_truncation_has_its_numbers_and_no_comparison(tmp_path):
     rows = [
         row("a", "far", saving=0.9, reach=0.2, needs=4),
         row("a", "near", saving=0.5, reach=0.9, needs=4),
@@ -81,21 +83,35 @@ def test_a_saving_beyond_truncation_is_starred_and_explained(tmp_path):
 
     block = block_of(tmp_path, rows)
 
-    assert cell_of(block, "far", "Reach, % of needs") == "20.0*"
-    assert cell_of(block, "far", "Saved, % of tokens") == "90.0*"
-    assert cell_of(block, "near", "Reach, % of needs") == "90.0"
-    assert any(
-        note.startswith("* Not compared: truncation was measured on no transcript")
-        for note in block.notes
-    )
+    assert cell_of(block, "far", "Reach, % of needs (n)") == "20.0 (1)"
+    assert cell_of(block, "far", "Saved, % of tokens") == "90.0"
+    assert cell_of(block, "far", "Vs truncation: n") == "–"
+    assert cell_of(block, "far", "Vs truncation: difference, points") == "–"
+    assert cell_of(block, "near", "Vs truncation: n") == "1"
+    # 0.5 / 0.6 of the way from all reached to 40 %.
+    assert cell_of(block, "near", "Vs truncation: difference, points") == "+40.0"
+
+
+def test_what_repeats_another_column_is_left_out(tmp_path):
+    rows = [
+        row("a", "x", saving=0.5, reach=0.9, needs=4),
+        row("b", "x", saving=0.3, reach=0.7, needs=4),
+    ]
+
+    def titles(*names):
+        block = block_of(tmp_path / str(len(names)), [*rows, *truncation(*names)])
+        return [column.title for column in block.columns if "there" in column.title]
+
+    assert titles("a", "b") == []
+    assert titles("a") == ["Vs truncation: saved there, %", "Vs truncation: reach there, %"]
 
 
 def test_without_any_truncation_saved_and_reach_are_over_all_and_say_their_n(tmp_path):
     block = block_of(tmp_path, [row("a", "x", saving=0.5, reach=0.9, needs=4)])
 
     assert cell_of(block, "x", "Reach, % of needs (n)") == "90.0 (1)"
-    assert not any(note.startswith("*") for note in block.notes)
-    assert "Truncation, reach %" not in [column.title for column in block.columns]
+    assert not any("truncation" in column.title for column in block.columns)
+    assert not any("truncation" in note for note in block.notes)
 
 
 def test_needs_that_code_says_nothing_about_are_counted(tmp_path):
@@ -103,13 +119,13 @@ def test_needs_that_code_says_nothing_about_are_counted(tmp_path):
     rows = [
         row("a", "m.py:f(k=1)", saving=0.5, reach=0.3, needs=118, **silent),
         row("a", "m.py:f(k=2)", saving=0.5, reach=0.4, needs=118, **silent),
-        row("a", "xun", saving=0.5, reach=0.9, needs=118, lost=5),
+        row("a", "xun", saving=0.5, reach=0.9, needs=118, lost=5, mentioned=6, regenerable=7),
     ]
 
     block = block_of(tmp_path, rows)
 
-    assert cell_of(block, "m.py:f(k=1)", "Lost, of needs") == "0 of 118, 83 not declared"
-    assert cell_of(block, "xun", "Lost, of needs") == "5 of 118"
+    assert cell_of(block, "m.py:f(k=1)", FATES) == "35/0/0/0, 83 not declared"
+    assert cell_of(block, "xun", FATES) == "100/6/7/5"
     said = [note for note in block.notes if "not declared" in note]
     assert said == ["m.py:f: not declared, so not checked: keeps_system and recoverable."]
 

@@ -212,7 +212,7 @@ def test_the_caption_promises_what_is_drawn(page, tmp_path):
 
 
 def test_intervals_stand_below_their_means_and_empty_columns_are_left_out(page):
-    assert '<td data-v="0.8">80.0<i>70.0 to 90.0</i></td>' in page
+    assert '<td data-v="0.8">80.0 (2)<i>70.0 to 90.0</i></td>' in page
     assert "Facts kept, % (n)" not in page.split("What the columns mean")[0]
 
 

@@ -39,37 +39,37 @@ def test_no_line_is_wider_than_the_terminal(small, width):
     assert max(map(len, printed(small, width).splitlines())) <= width
 
 
-def test_eighty_columns_show_saving_reach_truncation_and_difference_of_the_same(small):
+def test_eighty_columns_show_saving_reach_difference_and_truncation(small):
     cells = line_with(printed(small, 80), "xun(k=2)").split()
 
-    assert cells[:6] == ["xun(k=2)", "20.0", "80.0", "75.0", "+5.0", "2"]
+    assert cells[:7] == ["xun(k=2)", "20.0", "80.0", "(2)", "+5.0", "2", "75.0"]
 
 
-def test_sixty_columns_keep_saved_reach_difference_and_violations(tmp_path):
-    rows = [row("a", "x" * 40, saving=0.5, reach=0.9), *small_rows()]
+def test_sixty_columns_keep_tokens_dollars_reach_and_difference_with_its_n(tmp_path):
+    costs = {"cost_before_usd": 2.0, "cost_after_usd": 2.5}
+    rows = [row("a", "x" * 40, saving=0.5, reach=0.9, **costs), *small_rows()]
 
     text = printed(load(write_run(tmp_path / "run", rows)), 60)
 
-    head = text.split("Recorded")[1].split("───")[0].split()
-    assert {"Saved", "Reach", "Diff", "Viol"} <= set(head)
+    head = " ".join(text.split("Recorded")[1].split("───")[0].split("\n", 1)[1].split())
+    assert head == "Saved Saved Reach % Diff Diff Setting % $ % (n) pts n"
 
 
-def test_thirty_columns_show_saved_and_reach_and_name_what_has_no_room(small):
+def test_thirty_columns_show_saved_and_reach_and_count_what_has_no_room(small):
     text = printed(small, 30)
 
-    assert line_with(text, "xun(k=2)").split() == ["xun(k=2)", "20.0", "80.0"]
-    assert "No room here, see report.md: Reach [95 %] or range, Trunc %, Diff pts," in (
-        " ".join(text.split())
-    )
+    assert line_with(text, "xun(k=2)").split() == ["xun(k=2)", "20.0", "80.0", "(2)"]
+    n_columns = markdown(small).split("## Authored")[0].split("| Setting |")[1].split("\n")[0]
+    assert f"{n_columns.count('|') - 2} more columns in report.md." in text
 
 
 def test_a_wide_terminal_shows_every_column(small):
     text = printed(small, 300)
 
-    for word in ("[95 %]", "Lost", "Comp", "Mean", "Eng/"):
+    for word in ("[95 %]", "lost", "Comp", "Mean", "Eng/"):
         assert word in text, word
     assert "70.0 to 90.0" in text
-    assert "No room here" not in text.split("Authored")[0]
+    assert "report.md" not in text.split("Authored")[0]
 
 
 def test_a_column_without_any_value_is_left_out(tmp_path):

@@ -22,14 +22,16 @@ def report(
             metavar="DIR", help="Write tables as CSV (and Parquet) and charts as SVG and PNG too."
         ),
     ] = None,
-    costs: Annotated[bool, typer.Option("--costs", help="Print the table of costs too.")] = False,
+    costs: Annotated[
+        bool, typer.Option("--costs", help="Print the table of costs instead.")
+    ] = False,
     cluster: Cluster = "session",
 ) -> None:
     """Write report.html and report.md again and print the table.
 
     Example: compaction-evals report compaction-runs/bundled --costs
     """
-    run = write_reports(run_folder, show_costs=costs, cluster=cluster)
+    run = write_reports(run_folder, only_costs=costs, cluster=cluster)
     if export is not None:
         _export(run, export)
 
@@ -38,7 +40,7 @@ def write_reports(
     path: Path,
     *,
     show_faults: bool = True,
-    show_costs: bool = False,
+    only_costs: bool = False,
     cluster: Literal["session", "project"] = "session",
 ) -> "Run":
     """Write `report.html` and `report.md` into a run folder and print the table.
@@ -46,7 +48,7 @@ def write_reports(
     Args:
         path: The run folder.
         show_faults: Print failed cells and broken rules below the table.
-        show_costs: Print the table of costs too.
+        only_costs: Print the table of costs instead.
         cluster: What statistics draw as a whole.
 
     Returns:
@@ -68,7 +70,7 @@ def write_reports(
         write_text(path / "report.html", page.html(run_frames))
         note("table")
         table = tables.terminal(
-            run_frames, width=console.width, show_faults=show_faults, show_costs=show_costs
+            run_frames, width=console.width, show_faults=show_faults, only_costs=only_costs
         )
     console.print(table)
     place = one_line(f"report: {path / 'report.html'}")

@@ -29,9 +29,16 @@ COST_METRICS: Final = (
         "Saved dollars",
         "share of dollars",
         "higher",
-        "Saved dollars, of those without compaction; over the requests of several transcripts "
-        "together. Beside reach it is over the same transcripts as that, else over all that have a "
-        "price.",
+        "Saved dollars, of those without compaction; over the requests of all transcripts with a "
+        "price together. A few long transcripts can hide that it costs more on most others.",
+    ),
+    Metric(
+        "dearer",
+        "Dearer on",
+        "transcripts",
+        "lower",
+        "Of the transcripts with a price, those on which the setting costs more dollars than no "
+        "compaction.",
     ),
     Metric(
         "saved_by_rule_usd",
