@@ -11,11 +11,15 @@ from evals.bounded import sessions_to_exceed
 from evals.stats import MIN_CLUSTERS, MIN_CLUSTERS_BCA, TIE
 from reports.compare import Comparison, Moved
 from reports.differences import Difference
-from reports.measures import Measure
+from reports.measures import Measure, measure_named
 from reports.wording import amount, clean, listed, percent, plural, points
 
 ALWAYS_SHOWN: Final = frozenset({"reach", "saving_fraction", "saved_usd_fraction"})
 """Measures with a line of their own even where they are the same on every transcript."""
+QUOTES: Final = measure_named("quote_kept_fraction")
+QUOTES_MARGIN: Final = (
+    " That of quotes is less, because an edit fails if a byte of what it quotes is missing."
+)
 EXPLANATION: Final = (
     "Difference: candidate minus baseline, mean over the transcripts that both scored; of saved "
     "input and dollars what all of these save together, of what they take together; fractions in "
@@ -61,10 +65,8 @@ def explanation(found: Sequence[Comparison]) -> str:
     if not sizes:
         return EXPLANATION
     margins = "; ".join(f"{size} of {listed(names)}" for size, names in sizes.items())
-    return (
-        f"Margins: {margins}. That of quotes is less unless it is set, because an edit fails if a "
-        f"byte of what it quotes is missing. {EXPLANATION}"
-    )
+    why = QUOTES_MARGIN if measures.get(QUOTES.title) == QUOTES else ""
+    return f"Margins: {margins}.{why} {EXPLANATION}"
 
 
 def notes_of(found: Sequence[Comparison]) -> tuple[list[list[str]], list[str]]:

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 from evals.results import ResultsError
-from evals.stats import Verdict
+from evals.stats import MIN_CLUSTERS, Verdict
 from reports.compare import Comparison
 from reports.differences import Difference
 from reports.measures import measure_named
+from reports.unmatched import BOTH_IDLE
 from reports.wording import MISSING, amount
 
 _OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -118,11 +119,11 @@ def met(wanted: Sequence[Condition], found: Sequence[Comparison]) -> Iterator[st
 
 
 def unmeasured(wanted: Sequence[Condition], found: Sequence[Comparison]) -> Iterator[str]:
-    """Yield conditions about something that no comparison has: a gate that cannot close."""
+    """Yield conditions about something that no comparison has, and why: they cannot close."""
     for condition in wanted:
-        known = (each for comparison in found for each in comparison.differences)
+        known = [each for comparison in found for each in comparison.differences]
         if not any(_can_tell(condition, each) for each in known):
-            yield condition.text
+            yield f"{condition.text} ({_lack(condition, known, found)})"
 
 
 def _can_tell(condition: Condition, found: Difference) -> bool:
@@ -131,6 +132,20 @@ def _can_tell(condition: Condition, found: Difference) -> bool:
     if condition.verdict is not None:
         return found.verdict not in (None, "not supported")
     return condition.end is None or found.ends[0] is not None
+
+
+def _lack(condition: Condition, known: Sequence[Difference], found: Sequence[Comparison]) -> str:
+    """Say why no comparison can tell whether a condition holds."""
+    of_name = [each for each in known if condition.name in (None, each.measure.name)]
+    if of_name:
+        has_margin = any(each.measure.margin is not None for each in of_name)
+        is_unruled = condition.verdict is not None and not has_margin
+        return "it has no margin" if is_unruled else f"fewer than {MIN_CLUSTERS} sessions have it"
+    needs_engagement = condition.name is None or measure_named(condition.name).needs_engagement
+    reasons = {each.reason for comparison in found for each in comparison.unmatched}
+    if needs_engagement and BOTH_IDLE in reasons:
+        return "where it is measured, neither side engaged"
+    return "no transcript has it on both sides"
 
 
 def _condition(text: str) -> Condition:

@@ -9,6 +9,7 @@ from reports.measures import Measure
 from reports.sides import Side, both_idle, values_of
 from reports.wording import clean, listed, plural
 
+BOTH_IDLE: Final = "no fidelity: baseline and candidate not engaged"
 DIFFERENT_TOTALS: Final = {
     "saving_fraction": "its input was counted differently in the two runs",
     "saved_usd_fraction": "it was priced differently in the two runs",
@@ -58,7 +59,7 @@ def _without_value(
     ours, theirs = ours.loc[keys], theirs.loc[keys]
     idle = both_idle(ours, theirs)
     for key in keys[idle]:
-        yield Unmatched(names[str(key)], "no fidelity: baseline and candidate not engaged")
+        yield Unmatched(names[str(key)], BOTH_IDLE)
     for measure in measures:
         values = values_of(measure, ours, theirs)
         if not bool(values.notna().any(axis=None)):

@@ -279,7 +279,23 @@ def test_a_gate_that_cannot_close_is_named(run):
     found = compare(Side(run, "old"), Side(run, "new"))
     wanted = conditions(["reach.low<-0.02", "facts_kept_fraction<0", "reach<-0.02", "inferior"])
 
-    assert [*unmeasured(wanted, found)] == ["reach.low<-0.02", "facts_kept_fraction<0", "inferior"]
+    assert [*unmeasured(wanted, found)] == [
+        "reach.low<-0.02 (fewer than 10 sessions have it)",
+        "facts_kept_fraction<0 (no transcript has it on both sides)",
+        "inferior (fewer than 10 sessions have it)",
+    ]
+
+
+def test_a_gate_on_what_neither_side_touched_says_so(tmp_path):
+    rows = [row("a", label, saving=0.0, reach=1.0) for label in ("old", "new")]
+    run = run_of(tmp_path / "run", rows)
+    found = compare(Side(run, "old"), Side(run, "new"))
+    wanted = conditions(["reach<-0.02", "violations=inferior"])
+
+    assert [*unmeasured(wanted, found)] == [
+        "reach<-0.02 (where it is measured, neither side engaged)",
+        "violations=inferior (it has no margin)",
+    ]
 
 
 def test_controls_are_not_compared_between_runs(tmp_path):

@@ -295,5 +295,10 @@ def test_margins_are_said_once_with_what_they_are_of(tmp_path):
 
     assert compare_notes.explanation(found).startswith(
         "Margins: 5 points of Reach; 2 points of Quotes kept; 12.5 points of Saved input; 3 of "
-        "Mean model calls. That of quotes is less unless it is set"
+        "Mean model calls. That of quotes is less, because an edit fails if a byte of what it "
+        "quotes is missing. Difference: "
+    )
+    given = with_margins({"quote_kept_fraction": 0.05})
+    assert compare_notes.explanation(compare(Side(run, "old"), Side(run, "new"), given)).startswith(
+        "Margins: 5 points of Reach, Quotes kept and Saved input. Difference: "
     )
