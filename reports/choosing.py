@@ -18,7 +18,7 @@ NEAR_FRACTION: Final = 0.01
 def choose(
     candidates: Sequence[Candidate], min_reach: float, margin: float
 ) -> tuple[Candidate | None, Confirmation | None]:
-    """Choose on all sessions, or on one half and confirm on the other where they are enough."""
+    """Choose on one half and confirm on the other; on all sessions where a half names none."""
     clusters = sorted({str(name) for each in candidates for name in each.each["cluster"]})
     needed = sessions_to_name_and_confirm(min_reach, margin)
     if needed is None or len(clusters) < needed:
@@ -27,7 +27,7 @@ def choose(
     tried = [each.within(discovery) for each in candidates]
     first = cheapest(tried, min_reach)
     if first is None:
-        return None, Confirmation(len(discovery), len(held_out), margin, ())
+        return cheapest(candidates, min_reach), None
     family = [each for each in near_equal(first, tried) if reaches(_guaranteed(each), min_reach)]
     family_labels = [each.label for each in family]
     of_label = {each.label: each for each in candidates}

@@ -41,7 +41,7 @@ class Confirmation:
     n_held_out: int
     margin: float
     tests: tuple[Tested, ...]
-    """By rising cost on the discovery half; empty if that half put none forward."""
+    """By rising cost on the discovery half; at least one."""
 
 
 def halves(clusters: Iterable[str]) -> tuple[list[str], list[str]]:

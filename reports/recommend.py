@@ -63,7 +63,7 @@ class Recommendation:
     near: tuple[Candidate, ...]
     """Near-equal to the chosen one, which is among them."""
     confirmation: Confirmation | None
-    """None below `n_to_confirm` sessions: no half would carry a claim."""
+    """None below `n_to_confirm` sessions, or if half of them name none."""
     n_to_name: int | None
     """Sessions with needs for the bound to be enough if none loses anything; None if no number
     is."""

@@ -38,7 +38,7 @@ REFUTED: Final = (
     "is printed to try it on more sessions, not to use it."
 )
 UNTESTED: Final = (
-    "NOT CONFIRMED: there are too few sessions to hold any out. Its configuration is printed to "
+    "NOT CONFIRMED: there are too few sessions to hold some out. Its configuration is printed to "
     "try it on more sessions."
 )
 MANY_TRIES: Final = "The best of many tries looks better than it is."
@@ -173,14 +173,14 @@ def _confirmed(each: Recommendation) -> Iterator[str]:
         if each.allows_claims and each.chosen is not None:
             yield f"Not confirmed on held-out sessions: {_what_it_takes(each)}. {MANY_TRIES}"
         return
-    if not found.tests:
-        return
     yield from _tests(found, each.min_reach)
 
 
 def _what_it_takes(each: Recommendation) -> str:
     if each.n_to_confirm is None:
         return f"no number of sessions confirms {percent(each.min_reach)} %"
+    if each.n_clusters >= each.n_to_confirm:
+        return f"half of the {each.n_clusters} name none, only all of them do"
     return f"that takes {each.n_to_confirm} with needs, there are {each.n_clusters}"
 
 

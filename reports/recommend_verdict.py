@@ -93,10 +93,10 @@ def values_of(chosen: Candidate) -> str:
 
 def _place(each: Recommendation) -> str:
     """Say what the chosen setting is: the cheapest, or one beside it that was confirmed."""
-    tests = () if each.confirmation is None else each.confirmation.tests
-    if each.chosen is None or not tests or tests[0].label == each.chosen.label:
+    first = None if each.confirmation is None else each.confirmation.tests[0].label
+    if each.chosen is None or first in (None, each.chosen.label):
         return "the cheapest whose"
-    cheapest = clean(tests[0].label)
+    cheapest = clean(first)
     return f"confirmed, and near-equal to {cheapest}, which is not and is the cheapest whose"
 
 
@@ -112,10 +112,10 @@ def _none(each: Recommendation, wanted: str) -> str:
             f"No setting reaches {wanted} on every one of these transcripts. The closest is "
             f"{_named(nearest)}: {percent(nearest.worst[1])} % on its worst."
         )
-    none = f"No setting has a 95 % lower bound of reach of {wanted}{_half(each)}."
+    none = f"No setting has a 95 % lower bound of reach of {wanted}."
     why = _want_of_sessions(each, wanted) if each.is_for_want_of_sessions else none
     text = (
-        f"{why} The closest over all sessions is {_named(nearest)}: it reaches "
+        f"{why} The closest is {_named(nearest)}: it reaches "
         f"{percent(nearest.reach)} % (lower bound {percent(nearest.lower)} %), "
         f"{_cost(nearest, each)}."
     )

@@ -333,8 +333,8 @@ def test_too_few_sessions_name_the_closest_with_what_it_takes(tmp_path, monkeypa
     text = next(recommend_text.sentences(found))
     assert text.startswith(
         "Too few sessions to name a setting: 12 sessions that lose nothing support a reach of at "
-        "most 77.9 %, and 90.0 % takes at least 29. --min-reach 0.77 names one. The closest over "
-        f"all sessions is {setting(5)}: it reaches 100.0 % (lower bound 77.9 %), "
+        "most 77.9 %, and 90.0 % takes at least 29. --min-reach 0.77 names one. The closest "
+        f"is {setting(5)}: it reaches 100.0 % (lower bound 77.9 %), "
     )
     assert f"By its mean alone the cheapest that reaches 90.0 % is {setting(1)}: 95.0 %" in text
     assert code == 1
@@ -378,6 +378,18 @@ def test_from_enough_sessions_on_one_half_chooses_and_the_other_confirms(tmp_pat
         (setting(3), True)
     ]
     assert (found.is_confirmed, found.is_refuted) == (True, False)
+
+
+@pytest.mark.parametrize("n", [57, 58])
+def test_what_all_sessions_name_is_named_where_half_of_them_name_none(tmp_path, n):
+    # 0.99 * 0.05 ** (1 / 29) = 0.893, 0.99 * 0.05 ** (1 / 58) = 0.940.
+    (found,) = recommended(tmp_path, rows_of(setting(1), sessions(n, lambda at: 0.99)))
+
+    assert (found.chosen.label, found.confirmation) == (setting(1), None)
+    assert (found.is_confirmed, found.is_refuted) == (False, False)
+    text = "\n".join(recommend_text.sentences(found))
+    why = {57: "that takes 58 with needs, there are 57", 58: "half of the 58 name none"}
+    assert f"Not confirmed on held-out sessions: {why[n]}" in text
 
 
 def test_a_low_reach_takes_fewer_sessions_to_confirm_and_all_of_it_no_number_supports(tmp_path):
@@ -814,7 +826,7 @@ def test_the_command_prints_text_and_json(tmp_path, monkeypatch, capsys):
     code, out, _ = command(monkeypatch, capsys, "recommend", path, "--min-reach", "90%")
     assert code == 3
     assert "n too small for claims" in out
-    assert "NOT CONFIRMED: there are too few sessions" in out
+    assert "NOT CONFIRMED: there are too few sessions to hold some out" in out
     assert '"type": "clear_tool_uses_20250919"' in out
 
     code, out, _ = command(monkeypatch, capsys, "recommend", path, "--min-reach", "0.9", "--json")

@@ -57,7 +57,8 @@ def recommend(
     n sessions that lose nothing support a reach of at most 0.05 ** (1 / n): 74.1 % with 10, 90 %
     from 29 on. Fewer than 10 support no claim; there the worst transcript decides.
 
-    Columns. Cost: of all transcripts, with the setting's own model calls. Saved: input tokens, %.
+    Columns. Cost: of all transcripts, with the setting's own model calls. Dearer: transcripts on
+    which that is more than without compaction, of all. Saved: input tokens, %.
     Reach: share of needs over long gaps, %, mean over the transcripts with any; one on which the
     setting did nothing counts. Bound: one-sided 95 % lower bound of reach over all sessions, not
     corrected for the choice among settings. Worst: least of any transcript. Truncation: reach of
