@@ -167,14 +167,14 @@ def _compare(
     ours, theirs = baseline.each(provenance), candidate.each(provenance)
     keys = ours.index.intersection(theirs.index)
     ours, theirs = ours.loc[keys], theirs.loc[keys]
-    pairs = [(measure, paired(measure, ours, theirs)) for measure in measures]
+    idle = both_idle(ours, theirs)
+    pairs = [(measure, paired(measure, ours, theirs, idle)) for measure in measures]
     differences = tuple(difference_of(*pair) for pair in pairs if len(pair[1]))
     worse = theirs["violations"] > ours["violations"]
     has_failed = [
         {key: not is_scored for key, is_scored in side.tried(provenance).items()}
         for side in (baseline, candidate)
     ]
-    idle = both_idle(ours, theirs)
     breaks = [dict(side["violations"] > 0) for side in (ours, theirs)]
 
     def names(found: pd.Index) -> tuple[str, ...]:

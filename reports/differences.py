@@ -25,7 +25,7 @@ from evals.stats import (
     verdict_of,
 )
 from reports.measures import Measure
-from reports.sides import both_idle, values_of
+from reports.sides import values_of
 
 FLOOR: Final = -1.0
 """Of a difference of shares: the baseline kept all of a session and the candidate nothing."""
@@ -118,13 +118,16 @@ def difference_of(measure: Measure, both: pd.DataFrame) -> Difference:
     )
 
 
-def paired(measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+def paired(
+    measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame, idle: pd.Series
+) -> pd.DataFrame:
     """Return `baseline`, `candidate`, `weight` and `cluster` of the transcripts that have both.
 
     Args:
         measure: What is compared.
         ours: Of the baseline (`Side.each`); the same transcripts in the same order as `theirs`.
         theirs: Of the candidate.
+        idle: Where there is nothing to compare (`both_idle`).
     """
     both = values_of(measure, ours, theirs)
     both["cluster"] = ours["cluster"]
@@ -133,7 +136,7 @@ def paired(measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.Dat
         before = ours[measure.saved_of[0]]
         both["weight"] = before.where(before > 0).where(is_same_total(measure, ours, theirs))
     if measure.needs_engagement:
-        both = both[~both_idle(ours, theirs)]
+        both = both[~idle]
     return both.dropna()
 
 
