@@ -21,7 +21,7 @@ class Usage:
     """Of those written, what Anthropic was asked to keep for an hour."""
     unlogged_tokens: int = 0
     """Of the input, what stands in no message that a compactor was shown: the instructions and tool
-    schemas that a log lacks. Only a replay sets it."""
+    schemas that a log lacks. A replay sets it; so may whoever knows it."""
     is_cache_logged: bool = True
     """False where a log says nothing of the cache: that nothing was read is then not known."""
 

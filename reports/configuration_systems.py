@@ -83,7 +83,11 @@ def my_pi_agent(resolved: Resolved) -> Form | None:
             "settings=settings",
         ),
     )
-    notes = ("`llm` writes summaries, `results_dir` is where large results go (None: nowhere).",)
+    notes = (
+        "`llm` writes summaries, `results_dir` is where large results go (None: nowhere).",
+        "Where instructions or tool schemas are in none of its messages, give `record_usage` a "
+        "Usage with their unlogged_tokens, as here; without, it keeps less than was measured.",
+    )
     return Form("my_pi_agent", "python", text, notes)
 
 

@@ -151,6 +151,7 @@ def test_my_pi_agent_constructor_makes_the_same_settings(tmp_path):
     made = ran(form.text, llm=None, results_dir=tmp_path)
 
     assert made["manager"]._settings == make_strategy("my_pi_agent", given)
+    assert any("unlogged_tokens" in note for note in form.notes)
     assert set(PI_PARAMETERS) == set(parameters_of(make_strategy("my_pi_agent")))
 
 

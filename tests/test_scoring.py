@@ -20,8 +20,10 @@ from evals.scorers import Material
 from evals.scoring import score
 from evals.settings import Setting, bind
 from evals.transcripts import RecordedRequest, Segment, Transcript
+from reports.units import Scale
 from tests.needs_cases import in_segments, prepared, result, says, steps, user
 
+TOOL = {"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}
 LOG = "/srv/billing/ledger_export.log"
 TALK = (
     user("Find it."),
@@ -162,6 +164,37 @@ def test_calibration_of_the_longest_segment_is_in_the_row():
     recorded = sum(request.usage.input_tokens for request in requests)
     assert found["input_tokens_before"] == pytest.approx(recorded, rel=0.01)
     assert found["saving_fraction"] == 0.0
+
+
+@pytest.mark.parametrize("tools", [(), (TOOL,)])
+def test_a_provider_is_above_its_size_where_we_are_above_ours(tools):
+    """What a trigger is converted to by the columns of a row fires at the same requests."""
+    messages = (user("Go."), *steps(12), says("Done."))
+    counter = TiktokenCounter()
+    sizes = [counter.count(message) for message in messages]
+    at = [place for place, message in enumerate(messages) if message.role == "assistant"]
+    counted = [sum(sizes[:place]) for place in at]
+    sent = [1.5 * size + 900 for size in counted]  # with what the log lacks
+    requests = tuple(
+        RecordedRequest(place, usage=Usage(round(tokens), 5))
+        for place, tokens in zip(at, sent, strict=True)
+    )
+    conversation = prepare(Transcript("talk", (Segment(messages, requests),), tools=tools))
+
+    row = scored(conversation, bind(Setting("identity"), conversation)).columns
+    scale = Scale(
+        row["calibration_slope"],
+        row["calibration_offset_tokens"],
+        row["fixed_tokens"],
+        row["estimate_per_counted_token"],
+    )
+
+    assert bool(tools) == (scale.fixed_tokens > TOKENS_PER_REQUEST)
+    for trigger in range(counted[1], counted[-1], 17):
+        there = scale.size(
+            trigger + 0.5, "prompt"
+        )  # between two sizes, so that no rounding decides
+        assert [tokens > there for tokens in sent] == [size > trigger for size in counted]
 
 
 def test_what_foreign_code_does_not_declare_is_named_and_not_lost(tmp_path):
