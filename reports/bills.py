@@ -49,17 +49,38 @@ def bill_lines(of_each: pd.DataFrame) -> Iterator[str]:
         f"caching rule alone, {with_losses} with the cache losses that the logs show, {shown} as "
         f"in the tables, from an empty cache on and at the prices of one model{why}."
     )
-    recorded_usd = told["recorded_usd"].sum()
-    lost_usd = (told["bill_lost_fraction"] * told["recorded_usd"]).sum()
     covered = (told["bill_covered_fraction"] * told["cost_before_usd"]).sum()
     yield (
         f"These bills are of {count(told['bill_requests'].sum())} of "
         f"{plural(int(told['requests'].sum()), 'request')} and "
         f"{percent(covered / told['cost_before_usd'].sum())} % of the dollars. "
-        f"{percent(lost_usd / recorded_usd)} % of what they say was paid because cached prompts "
+        f"{_lost_percent(told)} % of what they say was paid because cached prompts "
         "were lost within their stated lifetime, for no reason that the logs show."
     )
     yield from _losses(told)
+
+
+def short_bill_lines(of_each: pd.DataFrame) -> Iterator[str]:
+    """Yield the medians of the errors, and that much was lost if it was; two lines at most."""
+    told = _told(of_each)
+    if told.empty:
+        return
+    by_rule, with_losses, shown = (percent(told[name].abs().median()) for name in _ERRORS)
+    yield (
+        f"Recorded bills of {len(told):,} of {plural(len(of_each), 'transcript')} are met within "
+        f"{by_rule} % (median) by the caching rule alone, {with_losses} % with the cache losses "
+        f"that their logs show, {shown} % as in the tables, which begin with an empty cache."
+    )
+    if (told["bill_lost_fraction"] > MUCH_LOST).any():
+        yield (
+            f"{_lost_percent(told)} % of them was paid because cached prompts were lost; what is "
+            "saved without such losses is in the table of costs (report --costs)."
+        )
+
+
+def _lost_percent(told: pd.DataFrame) -> str:
+    lost_usd = (told["bill_lost_fraction"] * told["recorded_usd"]).sum()
+    return percent(lost_usd / told["recorded_usd"].sum())
 
 
 def _losses(told: pd.DataFrame) -> Iterator[str]:

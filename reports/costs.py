@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from reports.bills import MUCH_LOST, bill_lines, priced_transcripts
+from reports.bills import MUCH_LOST, bill_lines, priced_transcripts, short_bill_lines
 from reports.columns import Cell, Column, Line
 from reports.frames import Run
 from reports.league import Block, ranked
@@ -45,13 +45,25 @@ def cost_blocks(run: Run) -> tuple[Block, ...]:
     return tuple(block for block in found if block is not None)
 
 
+def short_price_lines(run: Run) -> Iterator[str]:
+    """Yield what has to be known of dollars in a table that is not about them."""
+    of_each = priced_transcripts(run)
+    if not of_each.empty:
+        yield from _choice_lines(run, of_each)
+        yield from short_bill_lines(of_each)
+
+
+def _choice_lines(run: Run, of_each: pd.DataFrame) -> Iterator[str]:
+    yield f"Dollars are priced as {priced_models(of_each)}."
+    yield from price_file_lines(run)
+
+
 def price_lines(run: Run) -> Iterator[str]:
     """Yield as what the transcripts were priced, and how far that is from recorded bills."""
     of_each = priced_transcripts(run)
     if of_each.empty:
         return
-    yield f"Dollars are priced as {priced_models(of_each)}."
-    yield from price_file_lines(run)
+    yield from _choice_lines(run, of_each)
     yield from bill_lines(of_each)
     yield from _changed_lines(run)
     counted, requests = (int(of_each[name].sum()) for name in ("counted_outputs", "requests"))

@@ -16,7 +16,7 @@ from reports.bills import HEADS as BILL_HEADS
 from reports.bills import TITLE as BILLS_TITLE
 from reports.bills import bill_rows, named_bills
 from reports.columns import NOT_ENGAGED, Column, Line
-from reports.costs import cost_blocks, price_lines
+from reports.costs import cost_blocks, price_lines, short_price_lines
 from reports.faults import FAILED_STEPS, Faults, alarm, fault_groups
 from reports.frames import Run
 from reports.league import Block, blocks
@@ -59,7 +59,8 @@ def terminal(
     parts: list[RenderableType] = []
     if (loud := alarm(run)) is not None:
         parts += [Text(loud, style="bold red"), Text("")]
-    parts.append(Text("\n".join((*headline(run), *price_lines(run), *named_bills(run)))))
+    prices = price_lines(run) if only_costs else short_price_lines(run)
+    parts.append(Text("\n".join((*headline(run), *prices, *named_bills(run)))))
     if only_costs:
         return Group(*parts, *_costs(run, width))
     for block, answer in _answered(run):

@@ -10,7 +10,7 @@ from rich.console import Console
 from evals.metrics import METRICS
 from reports import page, tables
 from reports.bills import bill_rows, named_bills
-from reports.costs import COST_COLUMNS, cost_blocks, price_lines
+from reports.costs import COST_COLUMNS, cost_blocks, price_lines, short_price_lines
 from reports.frames import load
 from tests.reports_cases import row, small_rows, write_run
 
@@ -179,6 +179,20 @@ def test_the_settings_that_losses_change_most_are_named(tmp_path):
     assert line.endswith(
         "differ most: most 10.0 % and -50.0 %; more 60.0 % and 40.0 %; third 0.0 % and 15.0 %."
     )
+
+
+def test_a_table_of_other_things_says_of_bills_only_the_medians_and_what_was_lost(run):
+    _, *said = short_price_lines(run)
+
+    # Errors of a and b: 28 and 8 % by the rule, 3 and 20 % with losses, 5 and 33.6 % as shown; a
+    # quarter of the 4 dollars of a was lost, nothing of the 1 dollar of b.
+    assert said == [
+        "Recorded bills of 2 of 2 transcripts are met within 18.0 % (median) by the caching rule "
+        "alone, 11.5 % with the cache losses that their logs show, 19.3 % as in the tables, which "
+        "begin with an empty cache.",
+        "20.0 % of them was paid because cached prompts were lost; what is saved without such "
+        "losses is in the table of costs (report --costs).",
+    ]
 
 
 def test_the_error_of_each_bill_is_named_where_they_are_few(run):
