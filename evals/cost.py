@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, overload
 from compaction.history import Entries, Entry
 from compaction.llm import Usage
 from evals.money.prices import PriceVector
-from evals.money.prompt_cache import PromptCache, Sent
+from evals.money.prompt_cache import Limit, PromptCache, Sent
 from evals.money.splits import Scale, Split, cached_length, split_of
 from evals.prepare import Prepared, PreparedRequest, PreparedSegment
 
@@ -16,8 +16,8 @@ PER: Final = 1_000_000
 """Tokens that a rate is for."""
 
 
-Limits = Sequence[float | None]
-"""By request: tokens that the cache held at most, where the record tells."""
+Limits = Sequence[Limit | None]
+"""By request, where the record tells."""
 
 
 class Charge(NamedTuple):

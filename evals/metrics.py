@@ -8,7 +8,7 @@ from evals.money.cost_metrics import COST_METRICS
 from evals.probing.probe_metrics import PROBE_METRICS
 from evals.results import Metric
 
-METRICS_VERSION: Final = "14"
+METRICS_VERSION: Final = "15"
 """Part of every cell id: raise it when a definition changes, and old rows are run again."""
 
 MADE_BY_REPORTS: Final = frozenset(

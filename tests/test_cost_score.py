@@ -14,6 +14,7 @@ from evals.facts import find_facts
 from evals.money.caching import rule_named
 from evals.money.price_choice import PriceChoice, Priced
 from evals.money.pricing import Pricing, price_transcript, prices_used
+from evals.money.prompt_cache import Limit
 from evals.needs import find_needs
 from evals.prepare import prepare
 from evals.results import Row, RunFolder
@@ -26,7 +27,6 @@ from tests.cost_cases import prices
 from tests.needs_cases import prepared, result, says, steps, user
 
 PER = 1_000_000
-INF = float("inf")
 CACHED = replace(prices(), caching=replace(rule_named("anthropic-5m"), min_tokens=1))
 """10 USD a million uncached, 1 read, 12.5 written, 50 output; any prompt is cached."""
 LOG = "/srv/billing/ledger_export.log"
@@ -461,7 +461,7 @@ def test_a_loss_of_the_log_is_paid_with_compaction_too_and_by_the_rule_alone_it_
     sizes = [request.tokens for request in conversation.requests]
     count = conversation.counter.count
     removed = count(TALK[2]) - count(TALK[2].with_text("[cleared]"))
-    lost = (None, INF, INF, 0.0, INF, INF)
+    lost = (None, Limit(), Limit(), Limit(0.0), Limit(), Limit())
     bill, by_rule = (uncompacted_bill(conversation, CACHED, each) for each in (lost, ()))
     pricing = Pricing(Priced(CACHED, "given"), lost, bill, by_rule, None)
     material = Material(conversation, find_needs(conversation), find_facts(conversation), pricing)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.money.caching import RULES, CachingRule, rule_named
-from evals.money.prompt_cache import MAX_EARLIER_LINES
+from evals.money.prompt_cache import MAX_EARLIER_LINES, Limit
 from evals.money.splits import Scale, Split, split_of
 from tests.cost_cases import (
     cache,
@@ -125,12 +125,33 @@ def test_a_record_of_the_cache_decides_instead_of_the_time():
     held = cache("anthropic-5m")
     send(held, user(2_000), time=0.0)
 
-    outlived = send(held, user(2_000), says(10), time=9_999.0, limit=float("inf"))
-    lost = send(held, user(2_000), says(10), user(10), time=9_999.0, limit=1_500.0)
+    outlived = send(held, user(2_000), says(10), time=9_999.0, limit=Limit(is_outlived=True))
+    lost = send(held, user(2_000), says(10), user(10), time=9_999.0, limit=Limit(1_500.0))
 
     assert outlived.split.read == 2_000
     assert lost.split == Split(uncached=0, written=520, read=1_500)
     assert lost.could_read == 1_500
+
+
+def test_a_record_that_tells_of_no_longer_life_leaves_the_time_to_decide():
+    held = cache("anthropic-5m")
+    send(held, user(2_000), time=0.0)
+
+    assert send(held, user(2_000), says(10), time=9_999.0, limit=Limit()).split.read == 0
+
+
+def test_a_view_that_was_left_expires_whatever_the_record_tells_of_the_open_one():
+    held = cache("anthropic-5m")
+    send(held, user(2_000), says(3_000), time=0.0)
+    send(held, user(2_000), says(1_500, mark="n"), time=100.0)
+    told = Limit(is_outlived=True)
+
+    back = send(held, user(2_000), says(3_000), user(9), time=9_999.0, limit=told)
+    open_one = send(held, user(2_000), says(3_000), user(9), says(9), time=99_999.0, limit=told)
+
+    # Neither entry of its own ends behind the 2,000 tokens that the open view shares with it.
+    assert back.split.read == 0
+    assert open_one.split.read == 5_009
 
 
 # Breakpoints: Anthropic.
@@ -287,7 +308,7 @@ def test_a_record_of_the_cache_decides_instead_of_a_restart():
     held = cache("anthropic-5m")
     send(held, user(2_000))
 
-    sent = send(held, user(2_000), says(10), unreadable_from=0, limit=float("inf"))
+    sent = send(held, user(2_000), says(10), unreadable_from=0, limit=Limit(is_outlived=True))
 
     assert sent.split.read == 2_000
 

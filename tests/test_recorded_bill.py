@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from compaction.history import Entry
 from compaction.llm import Usage
-from evals.cost import uncompacted_bill
+from evals.cost import Meter, uncompacted_bill
 from evals.money.price_choice import Priced
 from evals.money.prices import PriceVector
 from evals.money.pricing import price_transcript
+from evals.money.prompt_cache import Limit
 from evals.money.recorded_bill import check_bill, recorded_limits
 from evals.prepare import prepare
 from evals.transcripts import RecordedRequest, Segment, Transcript
@@ -34,7 +36,8 @@ def usage(total: int, read: int = 0, written: int | None = None) -> Usage:
 
 
 def limits(*usages: Usage | None, models: str = "") -> list[float | None]:
-    return list(recorded_limits(prepare(recorded(*usages, models=models)), MODEL))
+    found = recorded_limits(prepare(recorded(*usages, models=models)), MODEL, prices())
+    return [limit and limit.tokens for limit in found]
 
 
 def test_a_request_that_read_less_than_the_one_before_shows_a_loss():
@@ -249,3 +252,54 @@ def test_a_client_that_read_and_wrote_nothing_paid_for_all_of_it():
 
 def test_without_usage_of_the_model_there_is_nothing_to_compare():
     assert checked(recorded(None, None)) is None
+
+
+def test_a_view_last_used_hours_ago_is_read_only_where_the_log_shows_it():
+    """A strategy goes back to a view that it left in the morning, and the log never sent it."""
+    log = exact(*[usage(4_000)] * 4)
+    conversation = prepare(log)
+    sizes = [round(request.tokens) for request in conversation.requests]
+    hours = (0.0, 32_000.0, 32_010.0, 32_020.0)
+
+    def morning_read_later(*reads: int) -> list[float]:
+        usages = [usage(size, read) for size, read in zip(sizes, (0, *reads), strict=True)]
+        told = exact(*usages)
+        requests = tuple(
+            replace(request, time=at)
+            for request, at in zip(told.segments[0].requests, hours, strict=True)
+        )
+        prepared = prepare(replace(told, segments=(replace(told.segments[0], requests=requests),)))
+        pricing = price_transcript(prepared, Priced(prices(), "recorded", MODEL))
+        meter = Meter(prepared, prices(), pricing.limits)
+        segment = prepared.segments[0]
+        history = segment.history.entries()
+        morning = [history[0]]
+        other = [Entry(user("Another view. " * 400), history[0].origin), *history[1:3]]
+        views = (morning, other, [*morning, *history[3:5]], [*morning, *history[3:7]])
+        return [
+            meter.send(request, segment, view, 4_000.0, unchanged=0).split.read
+            for request, view in zip(segment.requests, views, strict=True)
+        ]
+
+    # Nothing was read after the night, and then all of the prompt of ten seconds before: within
+    # its lifetime, so it tells nothing of the morning's.
+    within = morning_read_later(0, sizes[1], sizes[2])
+    assert within[:3] == [0, 0, 0]
+    assert within[3] > 3_000
+
+
+def test_a_prompt_outlives_the_night_only_as_the_log_shows():
+    """The strategy changes nothing until the last request."""
+    sizes = [round(request.tokens) for request in prepare(exact(*[usage(4_000)] * 2)).requests]
+    kept = exact(usage(sizes[0]), usage(sizes[1], sizes[0]), gap_seconds=32_000)
+    gone = exact(usage(sizes[0]), usage(sizes[1], 0), gap_seconds=32_000)
+    partly = exact(usage(sizes[0]), usage(sizes[1], 500), gap_seconds=32_000)
+
+    def found(log: Transcript) -> tuple[list[Limit | None], float]:
+        pricing = price_transcript(prepare(log), Priced(prices(), "recorded", MODEL))
+        return list(pricing.limits), pricing.before.splits[1].read
+
+    first = prepare(kept).requests[0].tokens
+    assert found(kept) == ([None, Limit(INF, is_outlived=True)], pytest.approx(first))
+    assert found(gone) == ([None, Limit(0, is_outlived=False)], 0)
+    assert found(partly) == ([None, Limit(500, is_outlived=True)], 500)

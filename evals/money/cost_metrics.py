@@ -20,9 +20,10 @@ COST_METRICS: Final = (
         "shown the reasoning of a turn once the user speaks again, none from there on. Nothing is "
         "fetched again (recovery probability 0). It is what would have been paid then: where the "
         "log of the priced model shows that a request read less than nine tenths of the one "
-        "before, no more is read there with compaction or without, and where it shows that more "
-        "was read, nothing expires. Such losses make long prompts dear, so they change what "
-        "compaction saves: see saved by rule.",
+        "before, no more is read there with compaction or without; and where it shows that more "
+        "was read than the rule gives, what was sent with the request before is still there. Views "
+        "that were left for another expire all the same: the log tells nothing of them. Such "
+        "losses make long prompts dear, so they change what compaction saves: see saved by rule.",
     ),
     Metric(
         "saved_usd_fraction",

@@ -43,7 +43,7 @@ def price_transcript(prepared: Prepared, priced: Priced) -> Pricing:
     by_rule = uncompacted_bill(prepared, vector)
     if name is None:
         return Pricing(priced, (), by_rule, by_rule, None)
-    limits = recorded_limits(prepared, name)
+    limits = recorded_limits(prepared, name, vector)
     before = uncompacted_bill(prepared, vector, limits) if limits else by_rule
     check = check_bill(prepared, {name: vector, **priced.others}, before)
     return Pricing(priced, limits, before, by_rule, check)

@@ -32,6 +32,15 @@ class Sent(NamedTuple):
     """Tokens of the request before that the cache still held: read, had all of it been kept."""
 
 
+class Limit(NamedTuple):
+    """What a record tells of the cache at one request."""
+
+    tokens: float = inf
+    """That it held at most."""
+    is_outlived: bool = False
+    """Whether it still held the request before, beyond its lifetime or a restart."""
+
+
 class _Mark(NamedTuple):
     """A place in a prompt, in front of the message at `position`."""
 
@@ -72,6 +81,8 @@ class PromptCache:
         self._count = count
         self._open = _Line()
         self._earlier: deque[_Line] = deque(maxlen=MAX_EARLIER_LINES)
+        self._is_outlived = False
+        """Of the open line, at the request that is taken in."""
 
     def send(
         self,
@@ -82,7 +93,7 @@ class PromptCache:
         unchanged: int = 0,
         time: float | None = None,
         asked: float | None = None,
-        limit: float | None = None,
+        limit: Limit | None = None,
         unreadable_from: int | None = None,
         answer: Message | None = None,
     ) -> Sent:
@@ -95,18 +106,18 @@ class PromptCache:
             unchanged: Leading entries known to be equal to those of the request before.
             time: Unix seconds; without it nothing expires.
             asked: When it was sent, if `time` is when it was answered.
-            limit: Tokens that the cache held at most, where a record tells; what the others say
-                of it is then not looked at.
+            limit: What a record tells of the cache. It is of the requests that the log holds, so
+                it says nothing of a view that was left for another.
             unreadable_from: Index in the history of the first message that cannot be read, though
                 an earlier request left it in the cache; instructions always can.
             answer: What the model answered, which some providers cache too.
         """
         last = self._open
         kept = common_messages(last.entries, entries, unchanged)
-        held = inf if limit is None else limit
-        asked_at = None if limit is not None else time if asked is None else asked
+        held, self._is_outlived = limit or Limit()
+        asked_at = time if asked is None else asked
         could_read = 0.0
-        if unreadable_from is not None and limit is None:
+        if unreadable_from is not None and not self._is_outlived:
             self._forget(unreadable_from)
         if self._is_alive(last, asked_at):
             could_read = self._cached(last, last.marks[-1], scale)
@@ -152,6 +163,8 @@ class PromptCache:
         if not line.is_sent:
             return False
         if time is None or line.last_used is None:
+            return True
+        if line is self._open and self._is_outlived:
             return True
         return time - line.last_used <= self._rule.ttl_seconds
 

@@ -7,11 +7,13 @@ strategy, so a replay takes them over; and it shows that a prefix outlived its l
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Final
 
 from compaction.llm import Usage
 from evals.cost import Bill, Charge, Limits, charge, uncompacted_bill, usage_charge
 from evals.money.prices import PriceVector
+from evals.money.prompt_cache import Limit
 from evals.money.splits import Split, split_of
 from evals.prepare import Prepared, PreparedRequest
 
@@ -67,16 +69,18 @@ class BillCheck:
         return self.lost_usd / self.recorded_usd
 
 
-def recorded_limits(prepared: Prepared, model: str) -> Limits:
-    """Return for each request how much the cache held at most, None where the log does not tell.
+def recorded_limits(prepared: Prepared, model: str, prices: PriceVector) -> Limits:
+    """Return for each request what the log tells of the cache, None where it does not.
 
-    What was read, if that shows a loss, else no limit. Of the first request nothing is told, since
-    a conversation is priced from an empty cache on. Without a read or a write anywhere the log
-    shows a client that did not cache, or does not log it, and no loss.
+    What was read is all that it held, if that shows a loss; and the request before had outlived its
+    time, if the rule gives less than was read. Of the first request nothing is told, since a
+    conversation is priced from an empty cache on. Without a read or a write anywhere the log shows
+    a client that did not cache, or does not log it, and no loss.
 
     Args:
         prepared: The transcript.
         model: As the transcript names it; each model has a cache of its own.
+        prices: With the caching rule.
     """
     usages = [
         request.recorded.usage if request.recorded.model == model else None
@@ -84,15 +88,18 @@ def recorded_limits(prepared: Prepared, model: str) -> Limits:
     ]
     if not any(usage.cached_input_tokens or usage.cache_write_tokens for usage in usages if usage):
         return ()
-    limits: list[float | None] = []
+    by_rule = iter(uncompacted_bill(prepared, prices, (), model).splits)
+    limits: list[Limit | None] = []
     before: Usage | None = None
-    for usage in usages:
-        if usage is None or before is None:
+    for request, usage in zip(prepared.requests, usages, strict=True):
+        split = next(by_rule) if request.recorded.model == model else None
+        if usage is None or split is None or before is None:
             limits.append(None)
         else:
             read = usage.cached_input_tokens
             is_lost = read < LOST_BELOW * before.input_tokens
-            limits.append(float(read) if is_lost else float("inf"))
+            is_outlived = split.read < read
+            limits.append(Limit(float(read) if is_lost else inf, is_outlived))
         before = usage or before
     return limits
 
@@ -164,7 +171,7 @@ def _compare(prepared: Prepared, model: str, prices: PriceVector) -> _Part | Non
     usages = _with_writes([_usage_of(each) for each in requests], prices)
     if not any(usages):
         return None
-    limits = recorded_limits(prepared, model)
+    limits = recorded_limits(prepared, model, prices)
     told = uncompacted_bill(prepared, prices, limits, model)
     by_rule = uncompacted_bill(prepared, prices, (), model) if limits else told
     recorded_usd: float | None = sum(usage_charge(usage, prices).total for usage in usages if usage)
