@@ -17,7 +17,7 @@ from reports.differences import Difference, difference_of, paired
 from reports.frames import Cluster, Run
 from reports.measures import MEASURES, Measure
 from reports.scope import scope
-from reports.sides import Side, both_idle
+from reports.sides import Side
 from reports.unmatched import Unmatched, new_failures, unmatched
 from reports.wording import clean, listed
 
@@ -71,6 +71,8 @@ class Comparison:
     idle_baseline: tuple[str, ...]
     """Compared transcripts on which the baseline did not engage: it counts with what it kept."""
     idle_candidate: tuple[str, ...]
+    n_compared: int
+    """Transcripts that both scored."""
     scope: str | None = None
     """From how many projects the sessions come, where that is known."""
     clusters_are: Cluster = "session"
@@ -78,6 +80,15 @@ class Comparison:
     @property
     def is_regression(self) -> bool:
         return bool(self.new_failures or self.new_violations)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether neither side engaged anywhere and none lost anything without a saving either."""
+        return len(self.idle_baseline) == len(
+            self.idle_candidate
+        ) == self.n_compared > 0 and not any(
+            each.has_moved for each in self.differences if each.measure.is_share
+        )
 
 
 def compare(
@@ -167,8 +178,7 @@ def _compare(
     ours, theirs = baseline.each(provenance), candidate.each(provenance)
     keys = ours.index.intersection(theirs.index)
     ours, theirs = ours.loc[keys], theirs.loc[keys]
-    idle = both_idle(ours, theirs)
-    pairs = [(measure, paired(measure, ours, theirs, idle)) for measure in measures]
+    pairs = [(measure, paired(measure, ours, theirs)) for measure in measures]
     differences = tuple(difference_of(*pair) for pair in pairs if len(pair[1]))
     worse = theirs["violations"] > ours["violations"]
     has_failed = [
@@ -190,8 +200,9 @@ def _compare(
         tuple(unmatched(baseline, candidate, provenance, measures)),
         tuple(new_failures(baseline, candidate, provenance)),
         names(keys[worse]),
-        names(keys[~idle & ~ours["engaged"]]),
-        names(keys[~idle & ~theirs["engaged"]]),
+        names(keys[~ours["engaged"]]),
+        names(keys[~theirs["engaged"]]),
+        len(keys),
         scope(baseline.run, provenance),
         baseline.run.clusters_are,
     )

@@ -38,6 +38,10 @@ EXPLANATION: Final = (
     "bootstrap, which knows no losses but those it saw. Violations have no verdict: any new one "
     "fails the comparison."
 )
+IDLE: Final = (
+    "Nothing was compacted: neither side saved 1 % on any transcript, so this tells nothing about "
+    "what compaction loses."
+)
 FEW: Final = (
     f"Below {MIN_CLUSTERS} sessions there is no interval and no verdict: the numbers are exact for "
     "these transcripts and support no claim about others."
@@ -106,7 +110,9 @@ def _said(comparison: Comparison) -> Iterator[str]:
         yield "Every measure is the same on every transcript."
     elif same:
         yield f"The same on every transcript: {', '.join(map(_same, same))}."
-    if idle := _idle(comparison):
+    if comparison.is_idle:
+        yield IDLE
+    elif idle := _idle(comparison):
         yield f"Not engaged there, so counted with what it kept (all, if it did nothing): {idle}."
     yield from _outcomes(comparison)
     if any(each.has_moved for each in comparison.differences):
@@ -127,11 +133,12 @@ def _left_out(comparison: Comparison) -> Iterator[str]:
 
 
 def _idle(comparison: Comparison) -> str:
-    sides = {"baseline": comparison.idle_baseline, "candidate": comparison.idle_candidate}
-    n_most = max((x.n for x in comparison.differences if x.measure.needs_engagement), default=0)
+    sides = {"the baseline": comparison.idle_baseline, "the candidate": comparison.idle_candidate}
+    if comparison.idle_baseline == comparison.idle_candidate:
+        sides = {"both": comparison.idle_baseline}
+    n = comparison.n_compared
     return ", ".join(
-        f"the {side} on "
-        + (f"all {plural(n_most, 'transcript')}" if len(names) == n_most > 1 else _names(names))
+        f"{side} on " + (f"all {plural(n, 'transcript')}" if len(names) == n > 1 else _names(names))
         for side, names in sides.items()
         if names
     )

@@ -118,16 +118,13 @@ def difference_of(measure: Measure, both: pd.DataFrame) -> Difference:
     )
 
 
-def paired(
-    measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame, idle: pd.Series
-) -> pd.DataFrame:
+def paired(measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
     """Return `baseline`, `candidate`, `weight` and `cluster` of the transcripts that have both.
 
     Args:
         measure: What is compared.
         ours: Of the baseline (`Side.each`); the same transcripts in the same order as `theirs`.
         theirs: Of the candidate.
-        idle: Where there is nothing to compare (`both_idle`).
     """
     both = values_of(measure, ours, theirs)
     both["cluster"] = ours["cluster"]
@@ -135,8 +132,6 @@ def paired(
     if measure.saved_of is not None:
         before = ours[measure.saved_of[0]]
         both["weight"] = before.where(before > 0).where(is_same_total(measure, ours, theirs))
-    if measure.needs_engagement:
-        both = both[~idle]
     return both.dropna()
 
 
@@ -161,7 +156,8 @@ def _deciding(measure: Measure, both: pd.DataFrame, gain: Clustered) -> Interval
     """Return the interval of a verdict.
 
     A further session can lose all, whatever the baseline kept in those that were seen; what it can
-    gain is taken to be what the baseline lacked in its worst.
+    gain is taken to be what the baseline lacked in its worst. That is of the same sample, so the
+    upper end, and with it "inferior", holds a little less often than said.
     """
     if not measure.is_share:
         return bootstrap_interval(gain, level=VERDICT_LEVEL)

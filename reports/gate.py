@@ -4,7 +4,8 @@ A number is compared with candidate minus baseline as measured; `.low` and `.hig
 the interval that decides the verdict, and of the 95 % interval where there is no verdict.
 `inferior` is a verdict, of one measure (`reach=inferior`) or of any. So `reach=inferior` fails once
 the test of the verdict shows a loss beyond the margin, and `reach.low<-5%` until it shows that
-there is none of 5 points.
+there is none of 5 points. Both need sessions enough for a verdict, but what is the same on every
+transcript is not inferior, however few they are.
 """
 
 import operator
@@ -18,7 +19,6 @@ from evals.stats import MIN_CLUSTERS, Verdict
 from reports.compare import Comparison
 from reports.differences import Difference
 from reports.measures import measure_named
-from reports.unmatched import BOTH_IDLE
 from reports.wording import MISSING, amount
 
 _OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -122,8 +122,31 @@ def unmeasured(wanted: Sequence[Condition], found: Sequence[Comparison]) -> Iter
     """Yield conditions about something that no comparison has, and why: they cannot close."""
     for condition in wanted:
         known = [each for comparison in found for each in comparison.differences]
-        if not any(_can_tell(condition, each) for each in known):
-            yield f"{condition.text} ({_lack(condition, known, found)})"
+        is_open = not any(_can_tell(condition, each) for each in known)
+        if is_open and not (_is_same(condition, known) or _is_untouched(condition, found)):
+            yield f"{condition.text} ({_lack(condition, known)})"
+
+
+def _is_same(condition: Condition, known: Sequence[Difference]) -> bool:
+    """Whether a condition is of "inferior" and nothing that it is about differs anywhere."""
+    about = [
+        each
+        for each in known
+        if condition.name in (None, each.measure.name) and each.measure.margin is not None
+    ]
+    is_inferior = condition.verdict == "inferior"
+    return is_inferior and bool(about) and not any(each.has_moved for each in about)
+
+
+def _is_untouched(condition: Condition, found: Sequence[Comparison]) -> bool:
+    """Whether a condition is of what is kept, and nothing was compacted that could be lost."""
+    if condition.name is None or not measure_named(condition.name).is_share:
+        return False
+    if condition.verdict is None:
+        can_pass = condition.end is None and not _OPERATORS[condition.op](0.0, condition.number)
+    else:
+        can_pass = condition.verdict == "inferior"
+    return can_pass and all(each.is_idle for each in found)
 
 
 def _can_tell(condition: Condition, found: Difference) -> bool:
@@ -134,17 +157,13 @@ def _can_tell(condition: Condition, found: Difference) -> bool:
     return condition.end is None or found.ends[0] is not None
 
 
-def _lack(condition: Condition, known: Sequence[Difference], found: Sequence[Comparison]) -> str:
+def _lack(condition: Condition, known: Sequence[Difference]) -> str:
     """Say why no comparison can tell whether a condition holds."""
     of_name = [each for each in known if condition.name in (None, each.measure.name)]
     if of_name:
         has_margin = any(each.measure.margin is not None for each in of_name)
         is_unruled = condition.verdict is not None and not has_margin
         return "it has no margin" if is_unruled else f"fewer than {MIN_CLUSTERS} sessions have it"
-    needs_engagement = condition.name is None or measure_named(condition.name).needs_engagement
-    reasons = {each.reason for comparison in found for each in comparison.unmatched}
-    if needs_engagement and BOTH_IDLE in reasons:
-        return "where it is measured, neither side engaged"
     return "no transcript has it on both sides"
 
 

@@ -24,8 +24,6 @@ class Measure:
     is_fraction: bool = True
     is_share: bool = False
     """Between 0 and 1, so that a difference is between -1 and 1. A saving may be far below 0."""
-    needs_engagement: bool = False
-    """Says nothing of transcripts on which both did nothing."""
     saved_of: tuple[str, str] | None = None
     """Columns without and with compaction: the measure is what all transcripts together save, of
     what they take without compaction. None: a mean over transcripts."""
@@ -37,12 +35,12 @@ class Measure:
 
 
 def _share(name: str, title: str, margin: float, lacks: str) -> Measure:
-    return Measure(name, title, "higher", margin, lacks, is_share=True, needs_engagement=True)
+    return Measure(name, title, "higher", margin, lacks, is_share=True)
 
 
 MEASURES: Final = (
     _share("reach", "Reach", 0.05, "no needs over long gaps"),
-    _share("facts_kept_fraction", "Facts kept", 0.05, "no annotated fact left the view"),
+    _share("facts_kept_fraction", "Facts kept", 0.05, "no annotated facts"),
     _share("quote_kept_fraction", "Quotes kept", 0.02, "nothing was quoted"),
     Measure(
         "saving_fraction",

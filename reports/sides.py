@@ -1,7 +1,9 @@
 """One of the two settings that are compared: its transcripts, and what it kept of each.
 
 A league table leaves out what a setting did nothing on. Here that would hide every loss of the
-other side, so a side counts with what it kept as measured: all, if it did nothing.
+other side, so a side counts with what it kept as measured: all, if it did nothing. That holds
+where neither did anything too: a setting counts the same whatever it is compared with, so
+differences add up (where rows tell: see `_UNTOLD`).
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +11,6 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from evals.stats import TIE
 from reports.frames import Run
 from reports.measures import MEASURES, Measure
 
@@ -27,6 +28,9 @@ _WHOLE: Final[Mapping[str, Callable[[pd.DataFrame], pd.Series]]] = {
 }
 """Measures that are shares of what left the view -> where nothing of it did, so nothing is lost.
 Reach and quotes need no such rule: they are measured over all, moved or not."""
+_UNTOLD: Final = "constraints_kept_fraction"
+"""A row does not tell whether there are any where none left its view, but that of the other side
+does if some left there."""
 _COUNTS: Final = (
     "violations",
     "facts",
@@ -75,32 +79,19 @@ def values_of(measure: Measure, ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.
     """Return a measure of `baseline` and `candidate` by transcript; NaN where a side has none.
 
     A saving is worked out from its totals, which are what is added up. A side of which nothing left
-    the view has kept all of what left the view of the other.
+    the view has kept all.
     """
     first, second = (_value(measure, each) for each in (ours, theirs))
     is_whole = _WHOLE.get(measure.name)
     if is_whole is None:
         return pd.DataFrame({"baseline": first, "candidate": second})
+    is_there = first.notna() | second.notna() | (measure.name != _UNTOLD)
     return pd.DataFrame(
         {
-            "baseline": first.mask(first.isna() & second.notna() & is_whole(ours), 1.0),
-            "candidate": second.mask(second.isna() & first.notna() & is_whole(theirs), 1.0),
+            "baseline": first.mask(first.isna() & is_there & is_whole(ours), 1.0),
+            "candidate": second.mask(second.isna() & is_there & is_whole(theirs), 1.0),
         }
     )
-
-
-def both_idle(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.Series:
-    """Return where neither side engaged and both kept the same: nothing to compare there.
-
-    A setting can lose something and save nothing, by a summary that is longer than what it stands
-    for. Such a transcript is compared.
-    """
-    idle = ~(ours["engaged"] | theirs["engaged"])
-    for measure in MEASURES:
-        if measure.needs_engagement:
-            values = values_of(measure, ours, theirs)
-            idle &= ~((values["candidate"] - values["baseline"]).abs() > TIE)
-    return idle
 
 
 def _value(measure: Measure, each: pd.DataFrame) -> pd.Series:

@@ -6,10 +6,9 @@ from typing import Final
 
 from reports.differences import is_same_total
 from reports.measures import Measure
-from reports.sides import Side, both_idle, values_of
+from reports.sides import Side, values_of
 from reports.wording import clean, listed, plural
 
-BOTH_IDLE: Final = "no fidelity: baseline and candidate not engaged"
 DIFFERENT_TOTALS: Final = {
     "saving_fraction": "its input was counted differently in the two runs",
     "saved_usd_fraction": "it was priced differently in the two runs",
@@ -57,15 +56,12 @@ def _without_value(
     names = baseline.run.names
     keys = ours.index.intersection(theirs.index)
     ours, theirs = ours.loc[keys], theirs.loc[keys]
-    idle = both_idle(ours, theirs)
-    for key in keys[idle]:
-        yield Unmatched(names[str(key)], BOTH_IDLE)
     for measure in measures:
         values = values_of(measure, ours, theirs)
         if not bool(values.notna().any(axis=None)):
             continue  # it is no line of the table
         is_same = is_same_total(measure, ours, theirs)
-        for key in keys[~idle] if measure.needs_engagement else keys:
+        for key in keys:
             has = [bool(known) for known in values.loc[key].notna()]
             reason = _reason(measure, has, is_same=bool(is_same[key]))
             if reason is not None:

@@ -7,7 +7,7 @@ from evals.stats import clustered
 from reports import compare_notes
 from reports.compare import compare
 from reports.frames import load
-from reports.gate import conditions, met
+from reports.gate import conditions, met, unmeasured
 from reports.sides import Side
 from tests.reports_cases import row, write_run
 
@@ -75,7 +75,7 @@ def test_a_share_of_what_left_the_view_is_whole_where_nothing_did(
 @pytest.mark.parametrize(
     ("name", "unknown", "reason"),
     [
-        ("facts_kept_fraction", {"facts": 0}, "no annotated fact left the view"),
+        ("facts_kept_fraction", {"facts": 0}, "no annotated facts"),
         (
             "probe_right_fraction",
             {"probes": 3, "probes_counted": 0, "probes_not_read": 0}
@@ -96,17 +96,99 @@ def test_what_was_not_measured_is_not_whole(tmp_path, name, unknown, reason):
     assert title.endswith(f"{reason} in the baseline")
 
 
-def test_what_neither_side_touched_is_left_out_and_a_loss_without_a_saving_is_not(tmp_path):
+def test_what_neither_side_touched_is_kept_in_full_and_a_loss_without_a_saving_is_seen(tmp_path):
     rows = [row("still", label, **IDLE) for label in ("old", "new")]
     rows += [row("longer", "old", **IDLE), row("longer", "new", saving=-0.3, reach=0.2)]
 
     comparison = compared(tmp_path / "run", rows)
 
     reach = found_in(comparison, "reach")
-    assert (reach.n, reach.difference) == (1, pytest.approx(-0.8))
-    assert [(each.transcript, each.reason) for each in comparison.unmatched] == [
-        ("still", "no fidelity: baseline and candidate not engaged")
+    # 100 and 100, and 100 and 20.
+    assert (reach.n, reach.baseline, reach.candidate) == (2, 1.0, pytest.approx(0.6))
+    assert comparison.unmatched == ()
+    assert not comparison.is_idle
+    assert [*met(conditions(["reach<-0.02"]), [comparison])] != []
+
+
+def test_a_setting_counts_the_same_whatever_it_is_compared_with(tmp_path):
+    """So that differences add up: none to small, small to large, none to large."""
+    rows = [row(f"t{at}", "none", **IDLE, facts=4) for at in range(4)]
+    rows += [row(f"t{at}", "small", **IDLE, facts=4) for at in range(2)]
+    some = {"facts": 4, "facts_removed": 2, "saving": 0.5}
+    rows += [row(f"t{at}", "small", reach=0.6, facts_kept_fraction=0.5, **some) for at in (2, 3)]
+    rows += [row("t0", "large", **IDLE, facts=4)]
+    rows += [row(f"t{at}", "large", reach=0.2, facts_kept_fraction=0, **some) for at in (1, 2, 3)]
+    run = load(write_run(tmp_path / "run", rows))
+
+    def found(one, other, name):
+        (comparison,) = compare(Side(run, one), Side(run, other))
+        each = found_in(comparison, name)
+        return each.n, each.baseline, each.candidate
+
+    for name, small, large in (
+        ("reach", (2 + 2 * 0.6) / 4, (1 + 3 * 0.2) / 4),
+        ("facts_kept_fraction", (2 + 2 * 0.5) / 4, 1 / 4),
+    ):
+        assert found("none", "small", name) == pytest.approx((4, 1.0, small))
+        assert found("small", "large", name) == pytest.approx((4, small, large))
+        assert found("none", "large", name) == pytest.approx((4, 1.0, large))
+
+
+@pytest.mark.parametrize("columns", [{"reach": 1.0}, {}])
+def test_a_gate_passes_where_nothing_was_compacted_and_says_so(tmp_path, columns):
+    """With needs or without any: what did nothing lost nothing."""
+    rows = [row(f"t{at}", x, saving=0.0, **columns) for at in range(4) for x in ("old", "new")]
+
+    comparison = compared(tmp_path / "run", rows)
+
+    wanted = conditions(["reach<-0.02", "reach=inferior", "facts_kept_fraction<-2%"])
+    assert [*unmeasured(wanted, [comparison]), *met(wanted, [comparison])] == []
+    said = [*compare_notes.notes(comparison)]
+    assert compare_notes.IDLE in said
+    assert not any("Not engaged there" in line for line in said)
+    # What holds of no difference, or asks for a bound, is not waved through.
+    asked = conditions(["facts_kept_fraction<0.02", "quote_kept_fraction.low<-0.05"])
+    assert len([*unmeasured(asked, [comparison])]) == 2
+
+
+def test_where_one_transcript_was_compacted_a_measure_that_none_has_closes_the_gate(tmp_path):
+    rows = [row("a", x, saving=0.0) for x in ("old", "new")]
+    rows += [row("b", "old", saving=0.0), row("b", "new", saving=0.5)]
+
+    comparison = compared(tmp_path / "run", rows)
+
+    assert [*unmeasured(conditions(["reach<-0.02"]), [comparison])] == [
+        "reach<-0.02 (no transcript has it on both sides)"
     ]
+
+
+def test_where_both_did_nothing_both_are_named_once(tmp_path):
+    rows = [row("still", label, **IDLE) for label in ("old", "new")]
+    rows += [row("moved", label, **KEPT) for label in ("old", "new")]
+
+    said = [*compare_notes.notes(compared(tmp_path / "run", rows))]
+
+    assert (
+        "Not engaged there, so counted with what it kept (all, if it did nothing): both on still "
+        "(1 transcript)."
+    ) in said
+
+
+def test_few_transcripts_that_are_the_same_are_not_inferior(tmp_path):
+    same = [row(f"t{at}", label, **KEPT) for at in range(3) for label in ("old", "new")]
+    wanted = conditions(["reach=inferior", "inferior", "reach.low<-0.05", "reach=non-inferior"])
+    few = "(fewer than 10 sessions have it)"
+
+    found = [compared(tmp_path / "same", same)]
+    assert [*unmeasured(wanted, found)] == [
+        f"reach.low<-0.05 {few}",
+        f"reach=non-inferior {few}",
+    ]
+    assert [*met(wanted, found)] == []
+
+    moved = [*same, row("u", "old", **KEPT), row("u", "new", saving=0.5, reach=0.7)]
+    found = [compared(tmp_path / "moved", moved)]
+    assert len([*unmeasured(wanted, found)]) == 4
 
 
 def test_against_no_compaction_the_verdict_is_the_bound_of_the_candidate_alone(tmp_path):

@@ -121,6 +121,22 @@ def test_a_first_compaction_that_loses_nothing_passes(project):
     assert "the baseline on conversation (1 transcript)" in summary
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_where_nothing_is_compacted_the_job_passes_and_says_so(project, is_first):
+    idle = "def compact(messages):\n    return messages\n"
+    for at in range(4):
+        talked = json.dumps(talk()[: -3 - 2 * at])
+        (project.folder / "logs" / f"short-{at}.json").write_text(talked, "utf-8")
+    base = project.commit(None if is_first else idle)
+    project.commit(f"{idle}# again\n")
+
+    stopped, summary = project.judged(base)
+
+    assert stopped is None, stopped.stderr
+    assert summary.startswith("Compaction gate: passed (reach\\<-0.02)")
+    assert "Nothing was compacted: neither side saved 1 % on any transcript" in summary
+
+
 def test_a_first_compaction_that_loses_is_stopped_with_the_value(project):
     base = project.commit()
     project.commit(LOSES)
