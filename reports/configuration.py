@@ -6,7 +6,7 @@ express is said in `notes`, never left out silently. The forms themselves are in
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from reports import configuration_forms as forms
@@ -45,6 +45,9 @@ class Configuration:
     """What is not the same there, a line each."""
     unmeasured: tuple[str, ...] = ()
     """Where the language has no comments: what has to be said of the sizes in the text."""
+    sizes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Of each parameter that was a share: the fixed size that is as the text has it, or, where none
+    is, both ends of what that comes to by transcript; as this tool counts."""
 
 
 class _Target(NamedTuple):
@@ -160,6 +163,7 @@ def configurations(
     given: Resolved | None = None,
     shares: Mapping[str, Share] | None = None,
     scales: Sequence[Scale] = (),
+    measured: Mapping[str, Sequence[int]] | None = None,
 ) -> tuple[Configuration, ...]:
     """Return a setting as configuration, of its own framework first, for this library last.
 
@@ -169,6 +173,7 @@ def configurations(
         given: Those that were set; each that a framework lacks is noted. None: all of them.
         shares: Parameters that were shares of each transcript's peak, with what they came to.
         scales: How others count, of each transcript, in the order of `Share.each`.
+        measured: Fixed sizes that were measured beside this setting, of each parameter.
     """
     set_by_user = frozenset(resolved if given is None else given)
     resolved = with_sizes(resolved, shares or {})
@@ -180,7 +185,7 @@ def configurations(
             continue
         units = {name: unit for name, unit in target.units.items() if name not in provider}
         try:
-            there = in_units(resolved, units, scales)
+            there = in_units(resolved, units, scales, measured or {})
         except UnknownScaleError as error:
             found.append(Configuration(form.framework, form.language, "", (str(error),)))
             continue
@@ -192,12 +197,24 @@ def configurations(
         )
         without_comments = form.language == "json"
         beside = _unmeasured(there, target.handled) if without_comments else ()
-        found.append(Configuration(form.framework, form.language, form.text, notes, (*beside,)))
+        sizes = _sizes(resolved, there)
+        found.append(
+            Configuration(form.framework, form.language, form.text, notes, (*beside,), sizes)
+        )
     write = systems.this_library if strategy in _TARGETS else systems.command_line
     form = write(strategy, resolved, set_by_user)
     none = () if found or ":" in strategy else ("No framework known here has it.",)
-    found.append(Configuration(form.framework, form.language, form.text, none))
+    sizes = _sizes(resolved, resolved)
+    found.append(Configuration(form.framework, form.language, form.text, none, (), sizes))
     return tuple(found)
+
+
+def _sizes(resolved: Resolved, there: Resolved) -> dict[str, tuple[int, ...]]:
+    return {
+        name: found.ends if isinstance(found := there[name], ConvertedSize) else (int(value),)
+        for name, value in resolved.items()
+        if isinstance(value, MedianSize)
+    }
 
 
 def _lacking(resolved: Resolved, names: frozenset[str]) -> Iterator[str]:

@@ -3,8 +3,8 @@
 Provenances are never pooled. What a setting costs and reaches is `reports.candidates`.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import pandas as pd
@@ -22,10 +22,11 @@ from reports.choosing import (
     sessions_to_name,
     sessions_to_name_and_confirm,
 )
+from reports.configuration import Configuration, configurations
 from reports.confirm import Confirmation
 from reports.costs import priced_models
 from reports.frames import Cluster, Run
-from reports.measure_again import measure_command
+from reports.measure_again import measure_command, measured_sizes
 from reports.scope import scope
 
 DEFAULT_MIN_REACH: Final = 0.9
@@ -72,8 +73,10 @@ class Recommendation:
     left_out: tuple[LeftOut, ...]
     reason_for_none: str | None = None
     """Where no setting can be judged at all."""
-    measure: str | None = None
-    """The command that measures the chosen setting with fixed sizes, if it had shares."""
+    configurations: tuple[Configuration, ...] = ()
+    """Of the chosen setting, of its own framework first."""
+    measure: Mapping[str, str] = field(default_factory=dict)
+    """Framework -> the command that measures the sizes of its configuration that were shares."""
     scope: str | None = None
     """From how many projects the sessions come, where that is known."""
     priced_as: str | None = None
@@ -145,6 +148,7 @@ def _of_provenance(
     usable = [each for each in candidates if each.n]
     chosen, confirmation = choose(usable, min_reach, margin)
     nearest = max(usable, key=closeness, default=None) if chosen is None else None
+    forms = () if chosen is None else _configurations(chosen, rows)
     reaching = [each for each in usable if reaches(each.reach, min_reach)]
     return Recommendation(
         provenance=provenance,
@@ -164,7 +168,8 @@ def _of_provenance(
         n_to_confirm=sessions_to_name_and_confirm(min_reach, margin),
         left_out=left_out,
         reason_for_none=None if candidates else _why_none(rows, left_out),
-        measure=None if chosen is None else _measure(run, chosen, min_reach),
+        configurations=forms,
+        measure={} if chosen is None else _measure(run, chosen, forms, min_reach),
         scope=scope(run, provenance),
         priced_as=priced_models(rows[rows["scored"]].drop_duplicates("key"))
         if unit == "usd"
@@ -188,10 +193,28 @@ def _candidates(
     return tuple(candidates), tuple(left_out)
 
 
-def _measure(run: Run, chosen: Candidate, min_reach: float) -> str | None:
-    return measure_command(
-        run.manifest, chosen.strategy, chosen.parameters, chosen.shares, min_reach=min_reach
+def _configurations(chosen: Candidate, rows: pd.DataFrame) -> tuple[Configuration, ...]:
+    return configurations(
+        chosen.strategy,
+        chosen.resolved,
+        given={name: chosen.resolved.get(name) for name in chosen.parameters},
+        shares=chosen.shares,
+        scales=chosen.scales,
+        measured=measured_sizes(rows, chosen.strategy, chosen.parameters),
     )
+
+
+def _measure(
+    run: Run, chosen: Candidate, forms: Sequence[Configuration], min_reach: float
+) -> dict[str, str]:
+    commands = {
+        form.framework: measure_command(
+            run.manifest, chosen.strategy, chosen.parameters, form.sizes, min_reach=min_reach
+        )
+        for form in forms
+        if form.text
+    }
+    return {name: command for name, command in commands.items() if command is not None}
 
 
 def _why_none(rows: pd.DataFrame, left_out: Sequence[LeftOut]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from reports.candidates import Candidate
 from reports.recommend import Recommendation
-from reports.recommend_text import configurations_of, ranges_of, sentences
+from reports.recommend_text import ranges_of, sentences
 from reports.self_checks import SelfCheck
 
 
@@ -46,10 +46,10 @@ def _json(each: Recommendation) -> dict[str, Any]:
         },
         "confirmation": None if each.confirmation is None else asdict(each.confirmation),
         "left_out": [asdict(item) for item in each.left_out],
-        "configurations": []
-        if chosen is None
-        else [asdict(form) for form in configurations_of(chosen)],
-        "measure_command": each.measure,
+        "configurations": [
+            {**asdict(form), "measure_command": each.measure.get(form.framework)}
+            for form in each.configurations
+        ],
     }
 
 

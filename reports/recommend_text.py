@@ -10,7 +10,7 @@ from rich.text import Text
 from evals.stats import MIN_CLUSTERS
 from reports.candidates import Candidate
 from reports.choosing import NEAR_FRACTION
-from reports.configuration import Configuration, configurations
+from reports.configuration import Configuration
 from reports.confirm import ALPHA, Confirmation
 from reports.recommend import Recommendation
 from reports.recommend_table import FrontTable, cost_text
@@ -41,6 +41,14 @@ UNTESTED: Final = (
     "NOT CONFIRMED: there are too few sessions to hold some out. Its configuration is printed to "
     "try it on more sessions."
 )
+MEDIANS: Final = (
+    "What measures the medians as fixed sizes, in the units of this tool, on the same paths:"
+)
+BRACKETS: Final = (
+    "No command here measures the size above. This one measures both ends of what it is in tokens "
+    "as counted here, on the same paths; on each transcript it lies between them. If both reach "
+    "enough, stay with the size above:"
+)
 MANY_TRIES: Final = "The best of many tries looks better than it is."
 NOT_ALL: Final = "Recorded actions are held fixed: what the agent would have done is not measured."
 
@@ -70,16 +78,16 @@ def terminal(
             if not each.is_confirmed:
                 label = REFUTED if each.is_refuted else UNTESTED
                 parts += [Text(label, style="bold"), Text("")]
-            forms = configurations_of(each.chosen)
+            forms = each.configurations
             # The first, and those before it of which there is only the reason why there is none.
             first = next(at for at, form in enumerate(forms) if form.text)
             shown = forms if all_forms else forms[: first + 1]
             for form in shown:
                 parts += [*_written(form), Text("")]
+                if (command := each.measure.get(form.framework)) is not None:
+                    parts += [*_to_measure(form, command), Text("")]
             if others := [form.framework for form in forms[len(shown) :]]:
                 parts += [Text(f"With --all-forms also for {listed(others)}."), Text("")]
-            if each.measure is not None:
-                parts += [*_to_measure(each.measure), Text("")]
     if any(each.pareto for each in found):
         parts += [Text(EXPLANATION, style="dim"), Text(NOT_ALL, style="dim")]
     return Group(*parts, *check_lines(checks))
@@ -206,13 +214,6 @@ def _left_out(each: Recommendation) -> Iterator[str]:
         yield f"Left out: {listed(texts, MAX_LEFT_OUT)}."
 
 
-def configurations_of(chosen: Candidate) -> tuple[Configuration, ...]:
-    given = {name: chosen.resolved.get(name) for name in chosen.parameters}
-    return configurations(
-        chosen.strategy, chosen.resolved, given=given, shares=chosen.shares, scales=chosen.scales
-    )
-
-
 def _written(form: Configuration) -> Iterator[RenderableType]:
     if not form.text:
         yield Text(f"{form.framework}: no configuration.", style="bold")
@@ -226,9 +227,7 @@ def _written(form: Configuration) -> Iterator[RenderableType]:
         yield Text(f"  - {clean(note, 300)}", style="dim")
 
 
-def _to_measure(command: str) -> Iterator[RenderableType]:
-    yield Text(
-        "What measures the medians as fixed sizes, in the units of this tool, on the same paths:",
-        style="bold",
-    )
+def _to_measure(form: Configuration, command: str) -> Iterator[RenderableType]:
+    has_ends = any(len(sizes) > 1 for sizes in form.sizes.values())
+    yield Text(BRACKETS if has_ends else MEDIANS, style="bold")
     yield Text(f"  {command}", overflow="ignore", no_wrap=True)

@@ -312,6 +312,36 @@ def test_a_trigger_is_printed_in_the_input_tokens_that_the_provider_counts():
     assert edit["clear_at_least"] == {"type": "input_tokens", "value": 1_300}
     assert "5,352 to 20,962 counted tokens of messages on 2 transcripts." in form.unmeasured[0]
     assert "that is 39,514 to 66,212. 52,863 is the median of these" in form.unmeasured[0]
+    # (52,863 - 31,910) / 1.42 - 3 = 14,752.6 and (52,863 - 41,473) / 1.18 - 3 = 9,649.5.
+    assert "from 9,650 to 14,753 tokens as counted here" in form.unmeasured[0]
+    assert form.sizes == {"trigger_tokens": (9_650, 14_753)}
+
+
+def test_where_no_message_fits_below_a_size_it_is_none_at_all():
+    """10,000 and 90,000 are sent beside the messages: half-way stands below one of them."""
+    form = of_coding(
+        "anthropic_clear_tool_uses",
+        {"trigger_tokens": (1_000, 2_000)},
+        scales=(Scale(1.0, 10_000.0, 0.0, 1.0), Scale(1.0, 90_000.0, 0.0, 1.0)),
+        trigger_tokens="7",
+    )["Anthropic Messages API"]
+
+    # (11,000 + 92,000) / 2 = 51,500.
+    assert form.sizes == {"trigger_tokens": (0, 41_500)}
+
+
+def test_a_size_in_quarters_of_characters_comes_back_by_them():
+    scales = Scale(1.0, 0.0, 0.0, 0.5), Scale(1.0, 0.0, 0.0, 2.0)
+    form = of_coding(
+        "langchain_clear_tool_uses",
+        {"trigger_tokens": (1_000, 2_000)},
+        scales=scales,
+        trigger_tokens="7",
+    )["LangChain"]
+
+    # 500 and 4,000, half-way 2,250; 2,250 / 0.5 and 2,250 / 2.
+    assert "trigger=2250," in form.text
+    assert form.sizes == {"trigger_tokens": (1_125, 4_500)}
 
 
 @pytest.mark.parametrize(

@@ -577,6 +577,106 @@ def test_truncation_and_the_best_choice_stand_beside(tmp_path):
     ) in list(recommend_text.sentences(found))
 
 
+def unit_rows(label, sizes, fits, **columns):
+    """Return a row per transcript: its size, and the slope and offset of its provider."""
+    return [
+        row(
+            f"t{at}",
+            label,
+            saving=0.5,
+            reach=1.0,
+            needs=1,
+            resolved={"trigger_tokens": size, "keep_last_results": 3},
+            requests=9,
+            calibration_slope=slope,
+            calibration_offset_tokens=offset,
+            fixed_tokens=3.0,
+            estimate_per_counted_token=1.0,
+            **columns,
+        )
+        for at, (size, (slope, offset)) in enumerate(zip(sizes, fits, strict=True))
+    ]
+
+
+def triggered(size, sizes, fits=((2.0, 1_000.0), (1.0, 4_000.0)), **columns):
+    label = f"anthropic_clear_tool_uses(trigger_tokens={size})"
+    return unit_rows(label, sizes, fits, parameters={"trigger_tokens": str(size)}, **columns)
+
+
+def said_of(path, rows, monkeypatch, capsys, *flags):
+    write_run(path / "run", rows, paths=["logs"])
+    _, out, _ = command(monkeypatch, capsys, "recommend", path / "run", *flags)
+    return " ".join(out.split())
+
+
+def test_a_converted_size_is_bracketed_and_nothing_claims_to_measure_it(
+    tmp_path, monkeypatch, capsys
+):
+    """1,000 + 2 * (997 + 3) = 3,000 and 4,000 + 1 * (5,997 + 3) = 10,000; half-way 6,500.
+
+    Back: (6,500 - 1,000) / 2 - 3 = 2,747 and 6,500 - 4,000 - 3 = 2,497.
+    """
+    out = said_of(tmp_path, triggered("50%", (997, 5_997)), monkeypatch, capsys)
+
+    assert "6,500 is the median of these." in out
+    assert (
+        "By each transcript's own fit it is from 2,497 to 2,747 tokens as counted here, so no "
+        "size measures it; this run did not measure both ends."
+    ) in out
+    assert (
+        "No command here measures the size above. This one measures both ends of what it is in "
+        "tokens as counted here, on the same paths; on each transcript it lies between them. If "
+        "both reach enough, stay with the size above: "
+        "compaction-evals sweep anthropic_clear_tool_uses logs trigger_tokens=2497,2747 "
+        "--min-reach 0.9"
+    ) in out
+    assert "medians as fixed sizes" not in out
+    assert "3497" not in out  # the median of the counted sizes, which is another setting
+
+
+def test_a_form_without_conversion_still_measures_its_median(tmp_path, monkeypatch, capsys):
+    rows = triggered("50%", (997, 5_997))
+
+    out = said_of(tmp_path, rows, monkeypatch, capsys, "--all-forms")
+
+    ours = out[out.index("compaction (this library):") :]
+    assert "What measures the medians as fixed sizes" in ours
+    assert "sweep anthropic_clear_tool_uses logs trigger_tokens=3497 --min-reach" in ours
+
+
+@pytest.mark.parametrize(
+    ("beside", "said"),
+    [
+        # 2,500: 1,000 + 2 * 2,503 = 6,006 and 4,000 + 2,503 = 6,503; half-way 6,254.5, so 6,255;
+        # back (6,255 - 1,000) / 2 - 3 = 2,624.5 and 6,255 - 4,003 = 2,252.
+        ((), "this run did not measure both ends."),
+        ((2_252,), "this run did not measure both ends."),
+        ((2_252, 2_624), "this run measured both ends."),
+        ((2_000, 3_000), "this run measured sizes beyond both ends, 2,000 and 3,000."),
+    ],
+)
+def test_a_fixed_size_says_whether_both_ends_were_measured_and_asks_for_no_more(
+    beside, said, tmp_path, monkeypatch, capsys
+):
+    rows = triggered(2_500, (2_500, 2_500), input_tokens_before=900.0)
+    rows += [line for size in beside for line in triggered(size, (size, size))]
+    # Another strategy or another second parameter brackets nothing.
+    rows += unit_rows(
+        "anthropic_clear_tool_uses(trigger_tokens=9000, keep_last_results=9)",
+        (9_000, 9_000),
+        ((2.0, 1_000.0), (1.0, 4_000.0)),
+        parameters={"trigger_tokens": "9000", "keep_last_results": "9"},
+    )
+
+    out = said_of(tmp_path, rows, monkeypatch, capsys)
+
+    assert "Measured: 2,500 counted tokens of messages." in out
+    assert "6,255 is the median of these." in out
+    assert "from 2,252 to 2,624 tokens as counted here" in out
+    assert said in out
+    assert "sweep" not in out
+
+
 def shares_of(tmp_path, sizes, **manifest):
     """Recommend on a run whose only setting had a share; it came to these sizes."""
     rows = [
@@ -633,7 +733,7 @@ def test_a_transcript_without_requests_has_no_peak_that_counts(tmp_path):
 def test_a_share_that_came_to_one_number_was_measured_as_that(tmp_path):
     found = shares_of(tmp_path, {"a": (4_000, 9), "b": (4_000, 9)}, paths=["logs"])
 
-    assert (found.chosen.shares, found.measure) == ({}, None)
+    assert (found.chosen.shares, found.measure) == ({}, {})
     assert found.chosen.resolved["trigger_tokens"] == 4_000
 
 
@@ -642,7 +742,7 @@ def test_the_command_that_measures_the_median_has_paths_and_flags_of_the_run(tmp
 
     found = shares_of(tmp_path, {"a": (4_000, 9), "b": (6_000, 9)}, **manifest)
 
-    assert found.measure == (
+    assert found.measure["Anthropic Messages API"] == (
         f"compaction-evals --config {os.devnull} sweep clear_tool_results 'my logs' ./a=b "
         "trigger_tokens=5000 --set keep_last_results=3 --price gpt-5 --min-reach 0.9"
     )
@@ -654,8 +754,9 @@ def test_the_command_is_printed_whole_below_the_configuration(tmp_path, monkeypa
 
     _, out, _ = command(monkeypatch, capsys, "recommend", tmp_path / "run")
 
-    assert f"  {found.measure}" in out.splitlines()
-    assert out.index("context_management") < out.index(found.measure)
+    measure = found.measure["Anthropic Messages API"]
+    assert f"  {measure}" in out.splitlines()
+    assert out.index("context_management") < out.index(measure)
 
 
 IDLE = {

@@ -109,7 +109,9 @@ def test_the_command_that_measures_the_medians_runs_them(chats, tmp_path, monkey
     _, said, _ = command(monkeypatch, capsys, *arguments, *options)
     (found,) = json.loads(said)["recommendations"]
     share = found["chosen"]["shares"]["keep_tail_tokens"]
-    words = shlex.split(found["measure_command"])
+    ours = found["configurations"][-1]
+    assert ours["framework"] == "compaction (this library)"
+    words = shlex.split(ours["measure_command"])
 
     monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "again")])
     with pytest.raises(SystemExit):
