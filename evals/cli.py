@@ -43,6 +43,7 @@ COMPLETION_VARIABLE: Final = "_COMPACTION_EVALS_COMPLETE"
 """Set by a shell that asks for completions; it gives no arguments then."""
 _config: ContextVar[Config | None] = ContextVar("config", default=None)
 """What `_global` has read, for errors of the command."""
+_GLOBAL_FLAGS: Final = ("--config", "--version")
 _IS_EMPTY_FLAG: Final = re.compile(r"--[\w-]+=\s*")
 app = typer.Typer(
     name=PROGRAM,
@@ -218,6 +219,8 @@ def _failed(error: BaseException, *, debug: bool) -> int:
 def _usage_text(error: Exception) -> str:
     describe = getattr(error, "format_message", None)
     text = str(describe()) if callable(describe) else str(error)
+    if any(text.startswith(f"No such option: {flag}") for flag in _GLOBAL_FLAGS):
+        text += " here; it stands before the command"
     context = getattr(error, "ctx", None)
     if context is None:
         return text

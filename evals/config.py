@@ -82,18 +82,24 @@ def read_config(path: Path, commands: Mapping[str, Mapping[str, Flag]]) -> Confi
         if not isinstance(table, dict):
             raise ConfigError(f"{where} must be a table of flags, not {_kind(table)}")
         defaults[command] = dict(
-            _default(where, key, value, commands[command]) for key, value in table.items()
+            _default(where, key, value, commands[command], commands) for key, value in table.items()
         )
     return Config(path, defaults)
 
 
-def _default(where: str, key: str, value: Any, flags: Mapping[str, Flag]) -> tuple[str, Any]:
+def _default(
+    where: str,
+    key: str,
+    value: Any,
+    flags: Mapping[str, Flag],
+    commands: Mapping[str, Mapping[str, Flag]],
+) -> tuple[str, Any]:
     if not key.strip():
         raise ConfigError(f"{where} has a flag with an empty name{_nearest(key, flags)}")
     name = key.replace("_", "-")
     flag = flags.get(name)
     if flag is None:
-        raise ConfigError(f"{where} has no flag {key!r}{_nearest_flag(name, flags)}")
+        raise ConfigError(f"{where} has no flag {key!r}{_nearest_flag(name, flags, commands)}")
     place = f"{where} {key}"
     if flag.is_switch:
         if not isinstance(value, bool):
@@ -139,10 +145,14 @@ def _takers(key: str, commands: Mapping[str, Mapping[str, Flag]]) -> list[str]:
     return [name for name, flags in commands.items() if flag in flags]
 
 
-def _nearest_flag(given: str, known: Mapping[str, Flag]) -> str:
+def _nearest_flag(
+    given: str, known: Mapping[str, Flag], commands: Mapping[str, Mapping[str, Flag]]
+) -> str:
     turned_off = given.removeprefix("no-")
     if turned_off != given and turned_off in known and known[turned_off].is_switch:
         return f"; write {turned_off} = false"
+    if takers := _takers(given, commands):
+        return f"; it is one of {', '.join(f'[{name}]' for name in takers)}"
     return _nearest(given, known)
 
 

@@ -75,12 +75,13 @@ def say_refused(console: "Console", found: LoadReport) -> None:
     for item in found.refused:
         _line(console, f"not read: {item.reason}")
     if found.passed_over:
-        count = len(found.passed_over)
-        _line(console, f"passed over: {count} files that are no conversations, see run.json")
+        first, *more = found.passed_over
+        rest = f" and {len(more)} more, see run.json" if more else ""
+        _line(console, f"passed over, no conversation: {first.path}{rest}")
     if found.without_requests:
-        first, *more = found.without_requests
-        rest = f" and {len(more)} more" if more else ""
-        _line(console, f"noted: no request to a model in {first}{rest}: nothing to replay there")
+        source, *others = found.without_requests
+        rest = f" and {len(others)} more" if others else ""
+        _line(console, f"noted: no request to a model in {source}{rest}: nothing to replay there")
     for note in found.noted[:MAX_LINES]:
         _line(console, f"noted: {note}")
     if len(found.noted) > MAX_LINES:

@@ -35,6 +35,7 @@ TRUNCATE_POINTS: Final = 16
 """Settings of `truncate` on each transcript, from which its reach at equal savings is read."""
 
 _SHARE: Final = re.compile(r"(\d+(?:\.\d+)?)%")
+_FRACTION: Final = re.compile(r"0?\.[0-9]+")
 _PEAK_FOR_CHECKS: Final = 1_000_000
 """Stands for the peak of a transcript not known yet; large, so that no limit refuses its shares."""
 _THRESHOLDS: Final = {
@@ -185,6 +186,8 @@ def _bind_foreign(setting: Setting) -> ForeignStrategy:
 
 def _make(setting: Setting, peaks: Mapping[str, float]) -> Strategy:
     """Make a strategy of ours for a transcript with these peaks, by unit."""
+    if setting.strategy.endswith(".py"):
+        raise StrategyError(f"{setting.strategy} is a file: write {setting.strategy}:NAME")
     strategy_class = load_strategy_class(setting.strategy, table=KNOWN)
     units, known = _units_of(strategy_class), parameter_types(strategy_class)
     values = {
@@ -199,6 +202,11 @@ def _resolve(
 ) -> str:
     share = _SHARE.fullmatch(value)
     if share is None:
+        if key in units and _FRACTION.fullmatch(value):
+            raise StrategyError(
+                f"{setting.strategy}: {key} is a size in {units[key]}, not {value}; a share of the "
+                f"peak is written {100 * float(value):g}%"
+            )
         return value
     if key not in units:
         raise StrategyError(

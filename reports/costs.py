@@ -217,22 +217,22 @@ _HALF, _ALL = "Saved if half is fetched again, %", "Saved if all is fetched agai
 _AGAIN: Final = "Re-triggered, % of compactions"
 _LAMBDA: Final = "Absorbs lambda*, requests per 1,000 tokens"
 COST_COLUMNS: Final = (
-    Column("Saved, USD", "Saved $", "saved_usd", 6, _of(_usd, "saved_usd")),
+    Column("Saved, USD", "Saved $", "saved_usd", 1, _of(_usd, "saved_usd")),
     Column("Saved, % of dollars", "Saved $ %", "saved_usd_fraction", 0, _share("saved_usd")),
-    Column("Saved by the rule alone, %", "By rule %", _BY_RULE, 4, _by_rule),
-    Column(_HALF, "Half fetched %", "net_saved_usd_p50", 5, _share("net_saved_usd_p50")),
-    Column(_ALL, "All fetched %", "net_saved_usd_p100", 4, _share("net_saved_usd_p100")),
-    Column("Cache hits, % of input", "Hits %", "cache_hit_fraction", 1, _HITS),
-    Column("Cache hits uncompacted, %", "Hits before %", "cache_hit_fraction", 7, _HITS_BEFORE),
-    Column("Cache breaks", "Breaks", "cache_breaks", 2, _of(count, "cache_breaks")),
-    Column("Rewritten, k tokens", "Rewr k tok", "rewritten_tokens", 3, _REWRITTEN),
-    Column("Break-even N*, requests", "N*", "break_even_requests", 8, _BREAK_EVEN),
+    Column("Saved by the rule alone, %", "By rule %", _BY_RULE, 2, _by_rule),
+    Column(_HALF, "Half fetched %", "net_saved_usd_p50", 7, _share("net_saved_usd_p50")),
+    Column(_ALL, "All fetched %", "net_saved_usd_p100", 6, _share("net_saved_usd_p100")),
+    Column("Cache hits, % of input", "Hits %", "cache_hit_fraction", 3, _HITS),
+    Column("Cache hits uncompacted, %", "Hits before %", "cache_hit_fraction", 9, _HITS_BEFORE),
+    Column("Cache breaks", "Breaks", "cache_breaks", 5, _of(count, "cache_breaks")),
+    Column("Rewritten, k tokens", "Rewr k tok", "rewritten_tokens", 8, _REWRITTEN),
+    Column("Break-even N*, requests", "N*", "break_even_requests", 3, _BREAK_EVEN),
     Column("Repaid, % of compactions", "Repaid %", "repaid_fraction", 9, _REPAID),
     Column(_AGAIN, "Again %", "retriggered_fraction", 10, _RETRIGGERED),
     Column(_LAMBDA, "lambda*", "absorbed_requests", 10, _ABSORBS),
     Column("Best trigger h*, k tokens", "h* k tok", "best_trigger_tokens", 11, _BEST_TRIGGER),
     Column("Retrievals", "Fetches", "retrievals", 12, _of(count, "retrievals")),
-    Column("Own calls, USD", "Own $", "own_calls_usd", 13, _of(_usd, "own_calls_usd")),
+    Column("Own calls, USD", "Own $", "own_calls_usd", 4, _of(_usd, "own_calls_usd")),
     Column("Own input, k tokens", "Own in k", "own_calls_usd", 14, _of(kilo, "own_input_tokens")),
     Column(
         "Own output, k tokens", "Own out k", "own_calls_usd", 15, _of(kilo, "own_output_tokens")

@@ -34,7 +34,7 @@ from reports.summaries import summaries
 from reports.validity import HEADS as STATUS_HEADS
 from reports.validity import TITLE as VALIDITY_TITLE
 from reports.validity import Validity
-from reports.wording import plural, spans
+from reports.wording import MISSING, plural, spans
 
 MAX_LABEL_WIDTH: Final = 40
 MIN_LABEL_WIDTH: Final = 24
@@ -115,9 +115,15 @@ def markdown(run: Run) -> str:
 
 
 def fitting_columns(block: Block, width: int) -> tuple[Column, ...]:
-    """Return the columns that fit beside the labels, the most important ones."""
+    """Return the columns that fit beside the labels, the most important ones; zeros go first."""
     label_width = _label_width(block, width)
-    shown = sorted(block.columns, key=lambda column: column.importance)
+    at = {column: place for place, column in enumerate(block.columns)}
+
+    def least_last(column: Column) -> tuple[bool, int]:
+        is_zero = all(line.cells[at[column]].text in ("0", MISSING) for line in block.lines)
+        return is_zero, column.importance
+
+    shown = sorted(block.columns, key=least_last)
     while shown and label_width + sum(_room(block, column) for column in shown) > width:
         shown.pop()
     return tuple(column for column in block.columns if column in shown)

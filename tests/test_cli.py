@@ -152,6 +152,10 @@ def test_a_breach_is_exit_1_and_the_report_is_there(command, tmp_path):
     [
         (["frobnicate"], "No such command 'frobnicate'"),
         (["run", "--frobnicate"], "No such option: --frobnicate"),
+        (
+            ["run", "--config", "x.toml"],
+            "No such option: --config here; it stands before the command",
+        ),
         (["run", "--jobs", "0"], "'--jobs'"),
         (["run", "--jobs", "two"], "'--jobs'"),
         (["run", "--timeout", "0"], "'--timeout'"),

@@ -65,6 +65,7 @@ def test_tables_stand_for_repeated_flags(tmp_path):
         ("jobs = 2", r"jobs stands in no table; put it below .*\[run\], \[sweep\]"),
         ("no-controls = true", r"no-controls stands in no table; put it below .*\[run\]"),
         ("joobs = 2", r"\[joobs\] is no command"),
+        ("[run]\nfail_on = ['reach<0']", r"no flag 'fail_on'; it is one of \[compare\]"),
         ("[run]\nno-controls = true", r"no flag 'no-controls'; write controls = false"),
         ("run = 2", "must be a table of flags, not int"),
         ("[run]\nshow-text = 1", "show-text must be true or false, not int"),

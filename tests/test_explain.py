@@ -176,6 +176,8 @@ def test_the_command_explains_a_cell_of_a_run(tmp_path, monkeypatch, capsys):
     assert "may be any of" in capsys.readouterr().err
     assert ended(monkeypatch, "explain", out, "chat_1.json", "3") == 0
     named_by_file = capsys.readouterr().out
+    assert ended(monkeypatch, "explain", out, "at_1.js", "3") == 0
+    assert capsys.readouterr().out == named_by_file
     source = data / "chat_1.json"
     assert ended(monkeypatch, "explain", out, source, "3", "--html", tmp_path / "e.html") == 0
     assert capsys.readouterr().out.startswith(named_by_file[:200])

@@ -52,7 +52,7 @@ def test_sixty_columns_keep_tokens_dollars_reach_and_difference_with_its_n(tmp_p
     text = printed(load(write_run(tmp_path / "run", rows)), 60)
 
     head = " ".join(text.split("Recorded")[1].split("───")[0].split("\n", 1)[1].split())
-    assert head == "Saved Saved Reach % Diff Diff Setting % $ % (n) pts n"
+    assert head == "Vs Vs Saved Saved Reach % trunc trunc Setting % $ % (n) pts n"
 
 
 def test_thirty_columns_show_saved_and_reach_and_count_what_has_no_room(small):
@@ -289,3 +289,15 @@ def test_self_checks_are_a_line_and_one_more_for_each_that_is_not_met(tmp_path):
 )
 def test_a_difference_has_its_sign_unless_it_is_written_as_nothing(value, text):
     assert points(value) == text
+
+
+def test_columns_of_zeros_give_way_on_a_narrow_terminal(tmp_path):
+    def head(name, **columns):
+        rows = [row("a", "x", saving=0.5, reach=0.9, **columns)]
+        text = printed(load(write_run(tmp_path / name, rows)), 44)
+        return text.split("Recorded")[1].split("───")[0]
+
+    failed, broken = head("f", compactions_failed=1), head("b", violations=2)
+
+    assert ("steps" in failed, "Viol" in failed) == (True, False)
+    assert ("steps" in broken, "Viol" in broken) == (False, True)

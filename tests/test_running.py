@@ -223,7 +223,8 @@ def test_what_was_mended_or_left_out_of_a_file_is_said(tmp_path):
     _, lines, exit_code = heard(asked)
 
     assert exit_code == 0
-    assert [line.split(":")[0] for line in lines] == ["passed over", "noted", "noted"]
+    assert lines[0] == f"passed over, no conversation: {tmp_path / 'README.md'}"
+    assert [line.split(":")[0] for line in lines[1:]] == ["noted", "noted"]
     assert "glued.jsonl, line 1: 2 records glued on one line" in lines[1]
     assert "orphan.json, messages[1]: a result for call 'x'" in lines[2]
 

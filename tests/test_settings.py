@@ -207,3 +207,17 @@ def test_resolved_parameters_that_are_values_themselves_are_json_that_makes_them
 
     assert resolved["guard"]["reject_grown"] is False
     assert make_strategy("summarize", resolved) == strategy
+
+
+def test_a_fraction_in_place_of_a_share_says_how_a_share_is_written():
+    said = said_by(check, [Setting("xun", {"token_threshold": "0.5"})])
+
+    assert said == (
+        "xun: token_threshold is a size in tokens, not 0.5; a share of the peak is written 50%"
+    )
+
+
+def test_a_file_without_the_name_of_a_function_says_how_to_name_one():
+    assert said_by(check, [Setting("keep_ten.py")]) == (
+        "keep_ten.py is a file: write keep_ten.py:NAME"
+    )

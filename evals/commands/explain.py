@@ -96,6 +96,8 @@ def _chosen(rows: "list[Row]", transcript: str, setting: str | None) -> "Row":
         named = [row for row in rows if transcript == Path(row.source).name]
     if not named and transcript:
         named = [row for row in rows if transcript in row.transcript]
+    if not named and transcript:
+        named = [row for row in rows if transcript in Path(row.source).name]
     if not named:
         known = _names(rows) or "none"
         raise ExplainError(f"no transcript {transcript!r} in the run; it has {known}")

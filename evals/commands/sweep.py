@@ -137,6 +137,7 @@ def sweep(
     for line in (
         *price_file_lines(load(finished.folder)),
         one_line(f"wrote {finished.folder}"),
+        f"its report: {shell_line(['compaction-evals', 'report', path_argument(finished.folder)])}",
         f"to gate on it (exit code {code} now, {MEANINGS[code]}): {gate}",
     ):
         console.print(line, markup=False, highlight=False, soft_wrap=True)

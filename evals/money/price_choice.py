@@ -129,8 +129,8 @@ class PriceChoice:
     def _known(self, name: str, *, keeps_an_hour: bool) -> PriceVector:
         found = self._find(name, keeps_an_hour=keeps_an_hour)
         if found is None:
-            known = [*(vector.model for vector in self.vectors), *listed_models()]
-            close = get_close_matches(name.lower(), known, n=3)
+            known = {*(vector.model for vector in self.vectors), *listed_models()}
+            close = get_close_matches(name.lower(), sorted(known), n=3)
             hint = f"; is it {' or '.join(close)}?" if close else "."
             raise PriceError(
                 f"no price is known for model {name!r}{hint} Own prices: --price-file FILE"
