@@ -5,11 +5,13 @@ Source: Miller (2024), Adding Error Bars to Evals, section 5, https://arxiv.org/
 
 from typing import Final
 
-from evals.bounded import PRECISION, sessions_to_exceed
+from evals.bounded import PRECISION, mean_above_p, sessions_to_exceed
 from evals.stats import Clustered, StatisticsError
 
 MAX_SESSIONS: Final = 1_000_000
 """More than this is no plan."""
+_GAIN_PRECISION: Final = 1e-4
+"""Of a share: a tenth of what is printed."""
 
 
 def minimum_detectable_effect(
@@ -110,6 +112,48 @@ def bounded_detectable_mean(
         return 1.0 if spread == 0 else None
     low, high = limit, 1.0
     while high - low > PRECISION:
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def bounded_detectable_gain(
+    differences: Clustered,
+    *,
+    floor: float,
+    ceiling: float,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> float | None:
+    """Return the least true mean of differences that the test of `evals.bounded` finds above 0.
+
+    The differences themselves are tested, moved to the mean that so many sessions exceed with the
+    chance `power`: so nothing is taken for normal but that mean.
+
+    Args:
+        differences: Of at least 2 clusters; only how they scatter counts.
+        floor: What the difference of a session can not fall below; at most 0.
+        ceiling: What the true mean can not exceed.
+        alpha: Chance of a wrong "yes".
+        power: Chance of a right one.
+
+    Returns:
+        None if sessions that scatter so do not show even the ceiling.
+    """
+    from scipy import stats
+
+    luck = float(stats.norm.ppf(power)) * differences.spread / differences.n_clusters**0.5
+
+    def is_enough(mean: float) -> bool:
+        shift = mean - luck - differences.mean
+        moved = Clustered(differences.sums + shift * differences.weights, differences.weights)
+        least = min(floor, float((moved.sums / moved.weights).min()))
+        return mean_above_p(moved, 0.0, floor=least) <= alpha
+
+    if not is_enough(ceiling):
+        return None
+    low, high = 0.0, ceiling
+    while high - low > _GAIN_PRECISION:
         middle = (low + high) / 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high

@@ -1,6 +1,6 @@
 """What a setting saves, costs and loses, as the end of the sentence that names it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -8,9 +8,10 @@ import pandas as pd
 from evals.stats import bootstrap_interval, clustered
 from reports.aggregates import priced_of
 from reports.columns import reached_of
+from reports.confirm import ALPHA
 from reports.frames import Run, estimate_of
 from reports.intervals import Estimate
-from reports.proof import detectable
+from reports.proof import best_p, detectable
 from reports.wording import clean, count, listed, percent, plural, points
 
 
@@ -63,16 +64,35 @@ def detectable_of(run: Run, provenance: str, best: Mapping[str, Any] | None) -> 
     found = detectable(run, provenance)
     if not found:
         return
-    least, most = min(found.values()), max(found.values())
-    spread = f"{percent(least)} to {percent(most)} points over the {plural(len(found), 'setting')}"
-    own = None if best is None else found.get(str(best["label"]))
-    named = (
-        "" if best is None or own is None else f"{percent(own)} points for {clean(best['label'])}"
+    start = (
+        "Smallest difference from truncation that this corpus would show in four of five cases, by "
+        f"the test that decides (one-sided, {percent(ALPHA, 0)} %, a setting alone; Holm's "
+        "adjustment for several asks for more):"
     )
-    yield (
-        "Smallest difference from truncation that this corpus would show in four of five cases "
-        f"(one-sided, 5 %, a setting alone): {', '.join(filter(None, (named, spread)))}."
-    )
+    named = [] if best is None or best["label"] not in found else [_own(run, provenance, best)]
+    over = [] if named and len(found) == 1 else [_spread(list(found.values()))]
+    yield f"{start} {'; '.join([*named, *over])}."
+
+
+def _own(run: Run, provenance: str, best: Mapping[str, Any]) -> str:
+    label = str(best["label"])
+    own = detectable(run, provenance)[label]
+    if own is not None:
+        return f"{percent(own)} points for {clean(label)}"
+    if best_p(run, provenance, label) > ALPHA:
+        return f"none for {clean(label)}: even a setting that lost nothing would not show"
+    return f"none for {clean(label)}, which scatters too much"
+
+
+def _spread(each: Sequence[float | None]) -> str:
+    known = [value for value in each if value is not None]
+    settings = plural(len(each), "setting")
+    if not known:
+        return f"none for any of {settings}"
+    ends = f"{percent(min(known))} to {percent(max(known))} points"
+    if len(known) == len(each):
+        return f"{ends} over the {settings}"
+    return f"{ends} over {len(known):,} of {settings}, none for the others"
 
 
 def _these(n: int) -> str:

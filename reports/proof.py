@@ -10,8 +10,9 @@ from functools import lru_cache
 import pandas as pd
 
 from evals.bounded import mean_above_p
-from evals.power import minimum_detectable_effect
+from evals.power import bounded_detectable_gain
 from evals.stats import MIN_CLUSTERS, Clustered, clustered, holm
+from reports.confirm import ALPHA
 from reports.frames import Run
 
 
@@ -39,26 +40,41 @@ def best_p(run: Run, provenance: str, label: str) -> float:
     return _p_of(1.0 - each["matched_reach"], each)
 
 
-def detectable(run: Run, provenance: str) -> Mapping[str, float]:
+@lru_cache(maxsize=4)
+def detectable(run: Run, provenance: str) -> Mapping[str, float | None]:
     """Return label -> smallest difference from truncation that a test of it alone would show.
 
-    In four of five cases; of the settings of `adjusted_p`.
+    In four of five cases, given how it scatters; of the settings of `adjusted_p`. None if no
+    difference would that truncation leaves room for.
     """
-    found = {}
-    for label in adjusted_p(run, provenance):
-        each = _compared(run, provenance, label)
-        effect = minimum_detectable_effect(_clustered(each["reach_difference"], each))
-        if effect is not None:
-            found[label] = effect
-    return found
+    return {
+        label: _detectable(_compared(run, provenance, label))
+        for label in adjusted_p(run, provenance)
+    }
+
+
+def _detectable(each: pd.DataFrame) -> float | None:
+    data = _clustered(each["reach_difference"], each)
+    lossless = 1.0 - each["matched_reach"]
+    if _p_of(lossless, each) > ALPHA:
+        return None
+    return bounded_detectable_gain(
+        data,
+        floor=_floor(data, each),
+        ceiling=_clustered(lossless, each).mean,
+        alpha=ALPHA,
+    )
 
 
 def _p_of(differences: pd.Series, each: pd.DataFrame) -> float:
-    """Test a gain; what one more session can lose is what truncation keeps, on average."""
     data = _clustered(differences, each)
+    return mean_above_p(data, 0.0, floor=_floor(data, each))
+
+
+def _floor(data: Clustered, each: pd.DataFrame) -> float:
+    """Return what one more session can lose: what truncation keeps on average, or what was seen."""
     kept = _clustered(each["matched_reach"], each).mean
-    seen = -float((data.sums / data.weights).min())
-    return mean_above_p(data, 0.0, floor=-max(kept, seen))
+    return -max(kept, -float((data.sums / data.weights).min()))
 
 
 def _clustered(values: pd.Series, each: pd.DataFrame) -> Clustered:

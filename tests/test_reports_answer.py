@@ -456,23 +456,77 @@ def test_sessions_that_could_not_show_a_gain_whatever_it_kept_are_told(tmp_path)
     )
 
 
-def test_the_smallest_difference_that_a_corpus_would_show_is_told_from_ten_sessions_on(tmp_path):
-    """Differences of 28 and 32 points in turn: a spread of 2.0 * sqrt(10 / 9) = 2.108 points.
+SMALLEST = (
+    "Smallest difference from truncation that this corpus would show in four of five cases, by the "
+    "test that decides (one-sided, 5 %, a setting alone; Holm's adjustment for several asks for "
+    "more): "
+)
 
-    (1.645 + 0.842) * 2.108 / sqrt(10) = 1.658.
+
+def even(label: str, n: int, saving: float, reach: float, apart: float = 0.0) -> list:
+    """Truncation reaches 1 - saving; the setting more and less in turn."""
+    return [
+        row(f"t{at}", label, saving=saving, reach=reach + (apart if at % 2 else -apart))
+        for at in range(n)
+    ]
+
+
+def beside_truncation(n: int, *rows: list) -> list:
+    cut = [item for at in range(n) for item in truncation(f"t{at}")]
+    return [*(item for each in rows for item in each), *cut]
+
+
+def smallest(path, rows) -> list:
+    return [line for line in notes_of(path, rows).splitlines() if line.startswith("Smallest")]
+
+
+def test_the_smallest_difference_that_a_corpus_would_show_is_of_the_test_that_decides(tmp_path):
+    """Ten sessions that all gain d where truncation keeps k: p = (k / (k + d)) ** 10.
+
+    At p = 0.05, d = k * (20 ** 0.1 - 1) = 0.3493 k: 17.5 points for k = 0.5, 14.0 for 0.4.
     """
-    small = [f"1.7 points for good, 1.7 to {most} points over the" for most in ("1.7", "6.6")]
-    wide = [row(f"t{at}", "wide", saving=0.5, reach=0.4 + 0.16 * (at % 2)) for at in range(10)]
+    good, better = even("good", 10, 0.5, 0.8), even("better", 10, 0.6, 0.8)
 
-    alone, beside = many(10, 0.8), [*many(10, 0.8), *wide]
+    (alone,) = smallest(tmp_path / "1", beside_truncation(10, good))
+    (both,) = smallest(tmp_path / "2", beside_truncation(10, even("good", 10, 0.5, 0.9), better))
 
-    start = (
-        "Smallest difference from truncation that this corpus would show in four of five cases "
-        "(one-sided, 5 %, a setting alone): "
+    assert alone == f"{SMALLEST}17.5 points for good."
+    assert both == f"{SMALLEST}17.5 points for good; 14.0 to 17.5 points over the 2 settings."
+    assert smallest(tmp_path / "3", beside_truncation(9, even("good", 9, 0.5, 0.8))) == []
+
+
+def test_where_no_difference_would_show_none_is_named_and_why(tmp_path):
+    """Lost nothing: 0.9 ** 12 = 0.282, so nothing shows; 0.75 ** 12 = 0.032 would."""
+    close, wild = even("close", 12, 0.1, 0.95), even("wild", 12, 0.25, 0.75, 0.25)
+    reason = "none for close: even a setting that lost nothing would not show"
+
+    (one,) = smallest(tmp_path / "1", beside_truncation(12, close))
+    (none,) = smallest(tmp_path / "2", beside_truncation(12, close, wild))
+    good = even("good", 12, 0.5, 0.6)
+    (some,) = smallest(tmp_path / "3", beside_truncation(12, close, wild, good))
+    # Named, as the first interval lies above 0: differences of 0 and 25 points.
+    wide = [
+        row(f"t{at}", "wide", saving=0.25, reach=0.75 + 0.25 * (at % 3 > 0)) for at in range(12)
+    ]
+    (apart,) = smallest(tmp_path / "4", beside_truncation(12, wide))
+
+    assert one == f"{SMALLEST}{reason}."
+    assert none == f"{SMALLEST}{reason}; none for any of 2 settings."
+    # 0.5 * (20 ** (1 / 12) - 1) = 0.1418.
+    assert some == (
+        f"{SMALLEST}{reason}; 14.2 to 14.2 points over 1 of 3 settings, none for the others."
     )
-    assert f"{start}{small[0]} 1 setting." in notes_of(tmp_path / "1", alone)
-    assert f"{start}{small[1]} 2 settings." in notes_of(tmp_path / "2", beside)
-    assert "Smallest difference" not in notes_of(tmp_path / "3", many(9, 0.8))
+    assert apart == f"{SMALLEST}none for wide, which scatters too much."
+
+
+def test_the_smallest_difference_never_contradicts_the_sentence_beside_it(tmp_path):
+    """A setting that gains less alone is not shown; one that gains as much is."""
+    for at, (gain, is_shown) in enumerate([(0.17, False), (0.18, True)]):
+        rows = beside_truncation(10, even("good", 10, 0.5, 0.5 + gain))
+        text = answer_of(tmp_path / f"{at}", rows)
+
+        assert ("better than truncation at the same saving (p = " in text) == is_shown
+        assert smallest(tmp_path / f"s{at}", rows) == [f"{SMALLEST}17.5 points for good."]
 
 
 def test_one_name_is_one_number_in_the_sentence_and_in_both_tables(tmp_path):

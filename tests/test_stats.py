@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from evals.bounded import exceeded_by, mean_above_p, sessions_to_exceed
 from evals.power import (
+    bounded_detectable_gain,
     bounded_detectable_mean,
     bounded_sessions_needed,
     minimum_detectable_effect,
@@ -403,3 +404,43 @@ def test_what_so_few_sessions_cannot_show_has_no_detectable_mean():
     assert bounded_detectable_mean(12, 0.5, 0.7) is None
     assert bounded_detectable_mean(29, 0.0, 0.9) == pytest.approx(1.0, abs=0.005)
     assert bounded_detectable_mean(1_000, 0.0, 1.0) is None
+
+
+def test_sessions_that_are_alike_show_a_gain_of_exactly_that_p():
+    def detectable(n, floor, ceiling):
+        # What they gain does not count, only that all gain the same.
+        data = each_alone([0.07] * n)
+        return bounded_detectable_gain(data, floor=floor, ceiling=ceiling)
+
+    # (0.6 / (0.6 + d)) ** 10 = 0.05, so d = 0.6 * (20 ** 0.1 - 1) = 0.20957.
+    assert detectable(10, -0.6, 0.4) == pytest.approx(0.20957, abs=1e-4)
+    assert mean_above_p(each_alone([0.2096] * 10), 0.0, floor=-0.6) == pytest.approx(0.05, abs=1e-4)
+    # Eleven that lose nothing where 0.9 is kept: 0.9 ** 11 = 0.31.
+    assert detectable(11, -0.9, 0.1) is None
+    assert detectable(1_000, -1.0, 0.0) is None
+    # Where nothing can be lost any gain shows.
+    assert detectable(10, 0.0, 1.0) == pytest.approx(0.0, abs=1e-4)
+
+
+def test_sessions_that_scatter_show_less_than_those_that_are_alike():
+    found = [
+        bounded_detectable_gain(each_alone([-apart, apart] * 6), floor=-0.5, ceiling=0.5)
+        for apart in (0.0, 0.1, 0.2, 0.9)
+    ]
+
+    assert found[0] < found[1] < found[2]
+    assert found[3] is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "spread"), [(12, 0.1), (20, 0.15), (40, 0.3)])
+def test_a_detectable_gain_is_found_four_times_of_five(n, spread):
+    generator = np.random.default_rng(8)
+    shown = 0
+    for _ in range(SIMULATIONS):
+        seen = each_alone(generator.normal(0.0, spread, n))
+        gain = bounded_detectable_gain(seen, floor=-0.5, ceiling=0.5)
+        new = each_alone(np.clip(generator.normal(gain, spread, n), -0.5, None))
+        shown += mean_above_p(new, 0.0, floor=-0.5) <= 0.05
+
+    assert 0.7 <= shown / SIMULATIONS <= 0.9, (n, gain, shown)
