@@ -17,6 +17,9 @@ from reports.bills import TITLE as BILLS_TITLE
 from reports.bills import bill_rows, named_bills
 from reports.columns import NOT_ENGAGED, Column, Line
 from reports.costs import cost_blocks, price_lines, short_price_lines
+from reports.each_transcript import HEADS as EACH_HEADS
+from reports.each_transcript import TITLE as EACH_TITLE
+from reports.each_transcript import each_table
 from reports.faults import FAILED_STEPS, Faults, alarm, fault_groups
 from reports.frames import Run
 from reports.league import Block, blocks
@@ -34,7 +37,7 @@ from reports.summaries import summaries
 from reports.validity import HEADS as STATUS_HEADS
 from reports.validity import TITLE as VALIDITY_TITLE
 from reports.validity import Validity
-from reports.wording import MISSING, plural, spans
+from reports.wording import MISSING, count, plural, spans
 
 MAX_LABEL_WIDTH: Final = 40
 MIN_LABEL_WIDTH: Final = 24
@@ -97,6 +100,7 @@ def markdown(run: Run) -> str:
         parts += [f"## {escaped(block.title)}", markdown_table(block)]
         parts += [_bullets(map(escaped, block.notes))]
         parts += _needs_section(run, block.provenance)
+        parts += _each_section(run, block.provenance)
     for block in cost_blocks(run):
         parts += [f"## {escaped(block.title)}", markdown_table(block)]
         parts += [_bullets(map(escaped, block.notes))]
@@ -252,6 +256,16 @@ def _needs_section(run: Run, provenance: str) -> Iterator[str]:
         ]
         yield _grid(found.heads, rows)
         yield _bullets(map(escaped, found.notes))
+
+
+def _each_section(run: Run, provenance: str) -> Iterator[str]:
+    found = each_table(run, provenance)
+    if found is not None:
+        yield f"### {EACH_TITLE}, {escaped(provenance)}, {_code(found.label)}"
+        rows = [[_code(name), _code(file), *cells] for name, file, *cells in found.rows]
+        yield _grid(EACH_HEADS, rows, n_names=2)
+        if found.n_left_out:
+            yield f"And {count(found.n_left_out)} shorter ones; `explain` and the CSV have all."
 
 
 def _bill_section(run: Run) -> Iterator[str]:
