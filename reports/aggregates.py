@@ -170,8 +170,12 @@ def _dollars(each: pd.DataFrame) -> dict[str, Any]:
 
 
 def priced_of(each: pd.DataFrame) -> pd.DataFrame:
-    """Return the transcripts whose dollars are known with and without compaction."""
-    return each[each["cost_before_usd"].notna() & each["cost_after_usd"].notna()]
+    """Return the transcripts whose dollars are known with and without compaction.
+
+    One without a request costs nothing whatever is done, and would only dilute a count.
+    """
+    is_known = each["cost_before_usd"].notna() & each["cost_after_usd"].notna()
+    return each[is_known & (each["requests"] > 0)]
 
 
 def saving_of(each: pd.DataFrame) -> float | None:

@@ -5,12 +5,16 @@ from typing import Final
 
 import pandas as pd
 
+from reports.aggregates import priced_of
 from reports.frames import Run
 from reports.wording import clean, count, number, percent, plural
 
 MUCH_LOST: Final = 0.05
 """Above this share of what was paid, losses of the cache change what compaction saves by much, and
 it is shown without them too. This project's choice."""
+MUCH_CHANGED: Final = 0.02
+"""Of the dollars: where what a setting saves differs by more, it is shown without losses too,
+however little was lost. This project's choice."""
 MAX_NAMED: Final = 4
 """Bills that a terminal names; the other reports have all."""
 HEADS: Final = (
@@ -31,8 +35,7 @@ _UNTOLD: Final = (
 
 def priced_transcripts(run: Run) -> pd.DataFrame:
     """Return a row for each transcript with a price; what it costs is the same in all of them."""
-    priced = run.rows[run.rows["scored"] & run.rows["cost_before_usd"].notna()]
-    return priced.drop_duplicates("key")
+    return priced_of(run.rows[run.rows["scored"]]).drop_duplicates("key")
 
 
 def bill_lines(of_each: pd.DataFrame) -> Iterator[str]:
@@ -93,16 +96,19 @@ def _losses(told: pd.DataFrame) -> Iterator[str]:
             "Dollars are what would have been paid then: such losses happen with compaction too, "
             f"and make long prompts dear. Where they are more than {percent(MUCH_LOST, 0)} % "
             f"({plural(len(lossy), 'transcript')}: ${before} without compaction, ${by_rule} by the "
-            "rule alone), the table of costs has savings by the rule alone beside them."
+            "rule alone), or the two savings of a setting differ by more than "
+            f"{percent(MUCH_CHANGED, 0)} points, the table of costs has savings by the rule alone "
+            "beside them."
         )
 
 
 def named_bills(run: Run) -> Iterator[str]:
-    """Yield a line with the errors of each bill, or of those that are farthest off."""
+    """Yield a line with the errors of each bill, or of those that are farthest off in any."""
     told = _told(priced_transcripts(run))
     if told.empty:
         return
-    farthest = told["bill_shown_error_fraction"].abs().sort_values(ascending=False, kind="stable")
+    worst = told[list(_ERRORS)].abs().max(axis="columns")
+    farthest = worst.sort_values(ascending=False, kind="stable")
     chosen = told.loc[farthest.index[:MAX_NAMED]] if len(told) > MAX_NAMED else told
     which = "" if len(told) <= MAX_NAMED else f", the {MAX_NAMED} farthest off, all in report.md"
     each = (

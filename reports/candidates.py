@@ -90,7 +90,7 @@ class Candidate:
 
     @property
     def n_all(self) -> int:
-        """Transcripts, with needs or without."""
+        """Transcripts with a request, with needs or without."""
         return len(self.costs)
 
     @property
@@ -221,6 +221,7 @@ def candidate_of(label: str, group: pd.DataFrame, unit: Unit) -> Candidate:
     first = group.iloc[0]
     parameters = dict(first["parameters"])
     asked = group[group["requests"] > 0] if bool((group["requests"] > 0).any()) else group
+    costs = costs.loc[costs.index.isin(asked["key"])]
     once = asked.drop_duplicates("key")
     resolved, shares = resolved_and_shares(list(once["resolved"]), parameters)
     return Candidate(

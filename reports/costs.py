@@ -11,7 +11,14 @@ from typing import Any, Final
 
 import pandas as pd
 
-from reports.bills import MUCH_LOST, bill_lines, priced_transcripts, short_bill_lines
+from reports.aggregates import priced_of
+from reports.bills import (
+    MUCH_CHANGED,
+    MUCH_LOST,
+    bill_lines,
+    priced_transcripts,
+    short_bill_lines,
+)
 from reports.columns import Cell, Column, Line
 from reports.frames import Run
 from reports.league import Block, ranked
@@ -142,7 +149,7 @@ def priced_as(model: Any, basis: str) -> str:
 
 def _block(run: Run, provenance: str) -> Block | None:
     rows = run.rows[(run.rows["provenance"] == provenance) & run.rows["scored"]]
-    rows = rows[rows["cost_before_usd"].notna() & (rows["strategy"] != TRUNCATE)]
+    rows = priced_of(rows[rows["strategy"] != TRUNCATE])
     if rows.empty:
         return None
     settings = run.settings()
@@ -197,12 +204,15 @@ def _share(name: str) -> Callable[[Mapping[str, Any]], Cell]:
 
 def _by_rule(line: Mapping[str, Any]) -> Cell:
     before = line["cost_before_by_rule_usd"]
-    if not line["is_much_lost"] or pd.isna(before) or not before:
+    if pd.isna(before) or not before:
         return Cell(MISSING)
     share = float(line["saved_by_rule_usd"] / before)
-    return Cell(percent(share), share)
+    paid = _AS_PAID_SHARE(line).value
+    is_changed = paid is not None and abs(paid - share) > MUCH_CHANGED
+    return Cell(percent(share), share) if line["is_much_lost"] or is_changed else Cell(MISSING)
 
 
+_AS_PAID_SHARE: Final = _share("saved_usd")
 _usd: Final = partial(number, digits=4)
 _tenths: Final = partial(number, digits=1)
 _HITS: Final = _of(percent, "cache_hit_fraction")
@@ -218,7 +228,7 @@ _AGAIN: Final = "Re-triggered, % of compactions"
 _LAMBDA: Final = "Absorbs lambda*, requests per 1,000 tokens"
 COST_COLUMNS: Final = (
     Column("Saved, USD", "Saved $", "saved_usd", 1, _of(_usd, "saved_usd")),
-    Column("Saved, % of dollars", "Saved $ %", "saved_usd_fraction", 0, _share("saved_usd")),
+    Column("Saved, % of dollars", "Saved $ %", "saved_usd_fraction", 0, _AS_PAID_SHARE),
     Column("Saved by the rule alone, %", "By rule %", _BY_RULE, 2, _by_rule),
     Column(_HALF, "Half fetched %", "net_saved_usd_p50", 7, _share("net_saved_usd_p50")),
     Column(_ALL, "All fetched %", "net_saved_usd_p100", 6, _share("net_saved_usd_p100")),

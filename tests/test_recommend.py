@@ -163,8 +163,10 @@ def test_on_how_many_transcripts_a_cheaper_setting_is_dearer_is_said(tmp_path):
             setting(1), {name: (0.3, 1.0)}, cost_before_usd=before, cost_after_usd=after
         )
     ]
+    free = {"requests": 0, "cost_before_usd": 0.0, "cost_after_usd": 0.0}
+    silent = rows_of(setting(1), {"without a request": (0.0, None)}, **free)
 
-    (found,) = recommended(tmp_path, rows)
+    (found,) = recommended(tmp_path, [*rows, *silent])
 
     said = next(recommend_text.sentences(found))
     assert "$2.60 instead of $3.00 without compaction (dearer on 1 of 3 transcripts)" in said

@@ -12,9 +12,15 @@ from reports import page, tables
 from reports.bills import bill_rows, named_bills
 from reports.costs import COST_COLUMNS, cost_blocks, price_lines, short_price_lines
 from reports.frames import load
+from reports.wording import MISSING
 from tests.reports_cases import row, small_rows, write_run
 
-PRICED = {"priced_model": "m", "price_basis": "recorded", "cost_before_usd": 2.0}
+PRICED = {
+    "priced_model": "m",
+    "price_basis": "recorded",
+    "cost_before_usd": 2.0,
+    "cost_after_usd": 2.0,
+}
 
 
 def priced_rows():
@@ -67,8 +73,8 @@ def priced_rows():
     }
     by_default = {**PRICED, "priced_model": "d", "price_basis": "default"}
     return [
-        row("a", "x", saving=0.5, reach=0.9, **PRICED, **first),
-        row("b", "x", saving=0.5, reach=0.9, **by_default, **second),
+        row("a", "x", saving=0.5, reach=0.9, **{**PRICED, **first}),
+        row("b", "x", saving=0.5, reach=0.9, **{**by_default, **second}),
     ]
 
 
@@ -128,8 +134,8 @@ def test_what_was_priced_and_how_far_the_bill_is_off_is_said(run):
         # One of them lost 25 %: 2 dollars, 1.2 by the rule.
         "Dollars are what would have been paid then: such losses happen with compaction too, and "
         "make long prompts dear. Where they are more than 5 % (1 transcript: $2.00 without "
-        "compaction, $1.20 by the rule alone), the table of costs has savings by the rule alone "
-        "beside them.",
+        "compaction, $1.20 by the rule alone), or the two savings of a setting differ by more than "
+        "2 points, the table of costs has savings by the rule alone beside them.",
         "Saved dollars over all transcripts with a price, as paid then and by the rule alone, "
         "where they differ most: x 0.0 % and -25.0 %.",
         "Output is priced by the tokens of the answer for 3 of 40 requests: their logs hold no "
@@ -147,9 +153,10 @@ def test_transcripts_without_a_recorded_bill_are_counted_with_the_reason(tmp_pat
     )
 
 
-def test_savings_by_the_rule_alone_stand_where_much_was_lost_and_nowhere_else(tmp_path):
+def test_savings_by_the_rule_alone_stand_where_much_was_lost(tmp_path):
     def shown(lost):
-        rows = [replace(each, bill_lost_fraction=lost) for each in priced_rows()]
+        same = {"cost_before_by_rule_usd": 2.0, "saved_by_rule_usd": 0.0}
+        rows = [replace(each, bill_lost_fraction=lost, **same) for each in priced_rows()]
         run = load(write_run(tmp_path / str(lost), rows))
         (block,) = cost_blocks(run)
         said = any("by the rule alone beside them" in line for line in price_lines(run))
@@ -158,6 +165,37 @@ def test_savings_by_the_rule_alone_stand_where_much_was_lost_and_nowhere_else(tm
     assert shown(0.051) == (True, True)
     assert shown(0.05) == (False, False)
     assert shown(None) == (False, False)
+
+
+@pytest.mark.parametrize(("by_rule_usd", "shown"), [(-0.05, "-2.5"), (0.0, MISSING), (0.05, "2.5")])
+def test_savings_by_the_rule_alone_stand_where_they_differ_by_more_than_two_points(
+    tmp_path, by_rule_usd, shown
+):
+    lost = {**PRICED, "bill_lost_fraction": 0.0, "cost_before_by_rule_usd": 2.0}
+    rows = [
+        row("a", "x", saving=0.5, **lost, saved_usd=0.0, saved_by_rule_usd=by_rule_usd),
+        row("a", "far", saving=0.5, **lost, saved_usd=0.0, saved_by_rule_usd=1.0),
+    ]
+    (block,) = cost_blocks(load(write_run(tmp_path / "run", rows)))
+
+    at = [column.short for column in block.columns].index("By rule %")
+
+    assert {line.label: line.cells[at].text for line in block.lines} == {"x": shown, "far": "50.0"}
+
+
+def test_a_transcript_without_a_request_is_in_no_denominator(tmp_path):
+    empty = {"requests": 0, "cost_before_usd": 0.0, "cost_after_usd": 0.0, "saved_usd": 0.0}
+    silent = row("c", "x", saving=0.0, **{**PRICED, **empty}, input_tokens_before=0.0)
+    run = load(write_run(tmp_path / "run", [*priced_rows(), silent]))
+
+    (block,) = cost_blocks(run)
+    priced, bills, _ = short_price_lines(run)
+
+    assert block.title.endswith("2 transcripts with a price")
+    assert "m (1 transcript)" in priced
+    assert bills.startswith("Recorded bills of 2 of 2 transcripts")
+    (line,) = run.settings().to_dict("records")
+    assert (line["scored"], line["priced"], line["dearer"]) == (3, 2, 1)
 
 
 def test_the_settings_that_losses_change_most_are_named(tmp_path):
@@ -203,11 +241,11 @@ def test_the_error_of_each_bill_is_named_where_they_are_few(run):
 
 
 def test_of_many_bills_a_terminal_names_those_that_are_farthest_off(tmp_path):
-    errors = (0.01, -0.5, 0.2, -0.02, 0.3, 0.0)
-    first = {**PRICED, "bill_rule_error_fraction": 0.0, "bill_error_fraction": 0.0}
+    errors = ((0, 0, 0.01), (0, 0, -0.5), (-0.41, 0, 0), (0, 0, -0.02), (0, 0.3, 0), (0, 0, 0))
+    names = ("bill_rule_error_fraction", "bill_error_fraction", "bill_shown_error_fraction")
     rows = [
-        row(name, "x", saving=0.5, **first, bill_shown_error_fraction=error)
-        for name, error in zip("abcdef", errors, strict=True)
+        row(name, "x", saving=0.5, **PRICED, **dict(zip(names, map(float, each), strict=True)))
+        for name, each in zip("abcdef", errors, strict=True)
     ]
     run = load(write_run(tmp_path / "run", rows))
 
@@ -215,8 +253,8 @@ def test_of_many_bills_a_terminal_names_those_that_are_farthest_off(tmp_path):
 
     assert line == (
         "Bill errors by file, % (by the rule alone / with losses / as in the tables, the 4 "
-        "farthest off, all in report.md): b 0.0 / 0.0 / -50.0; e 0.0 / 0.0 / 30.0; "
-        "c 0.0 / 0.0 / 20.0; d 0.0 / 0.0 / -2.0."
+        "farthest off, all in report.md): b 0.0 / 0.0 / -50.0; c -41.0 / 0.0 / 0.0; "
+        "e 0.0 / 30.0 / 0.0; d 0.0 / 0.0 / -2.0."
     )
     assert len(bill_rows(run)) == 6
 

@@ -38,8 +38,8 @@ COST_METRICS: Final = (
         "Dearer on",
         "transcripts",
         "lower",
-        "Of the transcripts with a price, those on which the setting costs more dollars than no "
-        "compaction.",
+        "Of the transcripts with a price and a request, those on which the setting costs more "
+        "dollars than no compaction.",
     ),
     Metric(
         "saved_by_rule_usd",
@@ -48,7 +48,8 @@ COST_METRICS: Final = (
         "higher",
         "Saved dollars by the caching rule alone, with compaction and without: nothing is looked "
         "at of what the log says of its cache. Tables show it as a share of the dollars without "
-        "compaction by the same rule, where a log lost more than 5 % of what was paid.",
+        "compaction by the same rule, where a log lost more than 5 % of what was paid or the two "
+        "shares of a setting differ by more than 2 points.",
     ),
     Metric(
         "net_saved_usd_p50",
