@@ -31,6 +31,7 @@ ENGAGED_FRACTION: Final = 0.01
 
 _KINDS: Final = {
     "cells": list,
+    "cells_by_setting": dict,
     "settings": list,
     "metrics": list,
     "refused": list,

@@ -2,6 +2,7 @@
 
 import hashlib
 import platform
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -105,10 +106,7 @@ def execute(asked: RunRequest, console: "Console") -> Finished:
     found = survey(paths)
     check_requests(found, paths)
     check_recorded(
-        asked.reader,
-        with_probes=asked.with_probes,
-        settings=settings,
-        locations=found.locations,
+        asked.reader, with_probes=asked.with_probes, settings=settings, locations=found.locations
     )
     say_refused(console, found)
     plan = Plan(
@@ -251,11 +249,11 @@ def _manifest(asked: RunRequest, plan: Plan, found: LoadReport) -> Json:
 class _Tally:
     """What is remembered of each row while a run goes on; the row itself is on disk."""
 
-    cells: list[str] = field(default_factory=list)
+    cells: dict[str, str] = field(default_factory=dict)  # and the setting of each
     digests: set[str] = field(default_factory=set)
 
     def add(self, row: Row) -> None:
-        self.cells.append(row.cell_id)
+        self.cells[row.cell_id] = row.label
         self.digests.add(row.transcript_digest)
 
 
@@ -264,6 +262,7 @@ def _outcome(finished: Finished, tally: _Tally) -> Json:
     return {
         "finished_at": _now(),
         "cells": sorted(finished.cells),
+        "cells_by_setting": dict(Counter(tally.cells.values())),
         "corpus_digest": corpus_digest(tally.digests),
         "prices": prices_used(finished.read_rows(), RunFolder(finished.folder)),
     }

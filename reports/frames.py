@@ -4,6 +4,7 @@ Recorded, authored and generated transcripts are never pooled. Fidelity counts o
 saved something; a cell that failed stays in the denominator.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -42,6 +43,8 @@ class Run:
     """Rows of the folder that the manifest no longer names, or of an older layout: left out."""
     incomplete: str | None = None
     """One line if rows of the run are missing: how many, and how to continue."""
+    lacking: frozenset[str] | None = None
+    """Settings of which rows are missing, by label; None where the folder does not tell."""
     clusters_are: Cluster = "session"
     """What statistics draw as a whole."""
 
@@ -132,7 +135,16 @@ def load(path: Path, *, cluster: Cluster = "session") -> Run:
                 "an older version wrote the rows; leave --cluster out, or run again into another "
                 "folder"
             )
-    return Run(Path(path), manifest, frame, len(found) - len(used), lacks, cluster)
+    labels = {row.cell_id: row.label for row in found if row.cell_id in named}
+    lacking = _lacking(manifest, Counter(labels.values()))
+    return Run(Path(path), manifest, frame, len(found) - len(used), lacks, lacking, cluster)
+
+
+def _lacking(manifest: Mapping[str, Any], present: Mapping[str, int]) -> frozenset[str] | None:
+    """Return the settings that have fewer rows than a finished run wrote."""
+    if (wanted := manifest.get("cells_by_setting")) is None:
+        return None
+    return frozenset(label for label, n in wanted.items() if present.get(label, 0) != n)
 
 
 def project_names(rows: pd.DataFrame) -> pd.Series:

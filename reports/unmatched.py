@@ -85,13 +85,15 @@ def new_failures(baseline: Side, candidate: Side, provenance: str) -> Iterator[s
 def gaps(pairs: Sequence[tuple[Side, Side]]) -> Iterator[str]:
     """Yield what was not run, so that no comparison of these pairs can be relied on.
 
-    Rows that a run still lacks may be of any setting. And every transcript of a baseline has to be
-    among those of its candidate, whole kinds of them too.
+    Rows that a run lacks may be of any setting, unless its folder tells. And every transcript of a
+    baseline has to be among those of its candidate, whole kinds of them too.
     """
     ours, theirs = (side.run for side in pairs[0])
     runs = {"run": ours} if ours is theirs else {"baseline": ours, "candidate": theirs}
+    compared = [side for pair in pairs for side in pair]
     for side, run in runs.items():
-        if run.incomplete is not None:
+        wanted = {each.label for each in compared if each.run is run}
+        if run.incomplete is not None and (run.lacking is None or wanted & run.lacking):
             yield f"the {side} is {run.incomplete.partition(';')[0]} ({clean(run.path)})"
     absent: dict[tuple[str, ...], list[str]] = {}
     for baseline, candidate in pairs:

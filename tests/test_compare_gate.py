@@ -69,6 +69,24 @@ def test_a_run_that_was_stopped_fails_on_either_side(tmp_path, side, which):
     assert said.startswith(f"the {which} is incomplete: the run has not ended, 1 of at most 9 cell")
 
 
+def test_rows_that_only_other_settings_lack_do_not_fail_a_comparison(tmp_path):
+    """Where the folder tells: each setting of a finished run has so many cells."""
+    rows = rows_of("ab", "x", "y", "z")
+    tells = {"cells_by_setting": {"x": 2, "y": 2, "z": 3, "gone": 2}}
+    cells = [*(item.cell_id for item in rows), "z-c", "gone-a", "gone-b"]
+    run = load(write_run(tmp_path / "run", rows, cells=cells, **tells))
+    old = load(write_run(tmp_path / "old", rows, cells=cells))
+    sides = {name: Side(run, name) for name in "xyz"}
+
+    assert run.lacking == {"z", "gone"}
+    assert [*gaps([(sides["x"], sides["y"])])] == []
+    (said,) = gaps([(sides["x"], sides["y"]), (sides["x"], sides["z"])])
+    assert said.startswith("the run is incomplete: 3 of 9 rows are missing")
+    # A folder that does not tell may lack any.
+    (said,) = gaps([(Side(old, "x"), sides["x"])])
+    assert said.startswith("the baseline is incomplete: 3 of 9 rows are missing")
+
+
 def test_one_run_that_is_compared_with_itself_is_named_once(tmp_path):
     run = load(write_run(tmp_path / "run", rows_of("a", "x", "y"), cells=["gone"]))
 

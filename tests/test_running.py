@@ -121,6 +121,7 @@ def test_the_manifest_says_what_was_run_with_what(bundled):
     assert manifest["command"] == "the command"
     assert manifest["cells"] == sorted(row.cell_id for row in finished.rows)
     assert len(manifest["settings"]) == len(manifest["cells"]) == 4 + 20
+    assert manifest["cells_by_setting"] == {each["label"]: 1 for each in manifest["settings"]}
     assert manifest["metrics_version"] == METRICS_VERSION
     assert [metric["name"] for metric in manifest["metrics"]] == [item.name for item in METRICS]
     assert manifest["measuring_counter"] == "tiktoken/o200k_base"
