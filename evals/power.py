@@ -5,7 +5,7 @@ Source: Miller (2024), Adding Error Bars to Evals, section 5, https://arxiv.org/
 
 from typing import Final
 
-from evals.bounded import PRECISION, mean_above_p, sessions_to_exceed
+from evals.bounded import PRECISION, exceeded_by, mean_above_p, sessions_to_exceed
 from evals.stats import Clustered, StatisticsError
 
 MAX_SESSIONS: Final = 1_000_000
@@ -82,6 +82,31 @@ def bounded_sessions_needed(
             return None
     while high - low > 1:
         middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def bounded_margin(
+    n: int, spread: float, *, floor: float, alpha: float = 0.05, power: float = 0.8
+) -> float | None:
+    """Return the least margin for which so many sessions are enough (`bounded_sessions_needed`).
+
+    Never less than they show if none of them differs.
+
+    Returns:
+        None if they show none, because a session can lose no more than the margin allows.
+    """
+    low, high = -floor * (1 - exceeded_by(n, level=1 - alpha)), -floor - PRECISION
+
+    def is_enough(margin: float) -> bool:
+        return _is_shown(n, spread, margin, -floor - margin, alpha=alpha, power=power)
+
+    if spread == 0 or is_enough(low):
+        return low
+    if not is_enough(high):
+        return None
+    while high - low > PRECISION:
+        middle = (low + high) / 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high
 

@@ -7,36 +7,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from evals.bounded import sessions_to_exceed
-from evals.stats import MIN_CLUSTERS, MIN_CLUSTERS_BCA, TIE
+from evals.stats import MIN_CLUSTERS, TIE
 from reports.compare import Comparison, Moved
 from reports.differences import Difference
-from reports.measures import Measure, measure_named
+from reports.measures import Measure
 from reports.wording import amount, clean, listed, percent, plural, points
 
 ALWAYS_SHOWN: Final = frozenset({"reach", "saving_fraction", "saved_usd_fraction"})
 """Measures with a line of their own even where they are the same on every transcript."""
-QUOTES: Final = measure_named("quote_kept_fraction")
-QUOTES_MARGIN: Final = (
-    " That of quotes is less, because an edit fails if a byte of what it quotes is missing."
-)
 EXPLANATION: Final = (
-    "Difference: candidate minus baseline, mean over the transcripts that both scored; of saved "
-    "input and dollars what all of these save together, of what they take together; fractions in "
-    "percentage points. A side that saved less than 1 % on a transcript counts with what it kept: "
-    "all, if it did nothing; where neither saved more and both kept the same, there is nothing to "
-    "compare. 95 % bootstrap: over sessions; below "
-    f"{MIN_CLUSTERS_BCA} of them each end is the farther one of it and of Student's t. p: sign "
-    "flips, two-sided; where there is a verdict it is adjusted (Holm) for all of those here, else "
-    "it stands as it is. Verdict: non-inferior if the whole 90 % interval, which stands beside it, "
-    "is better than minus the margin, inferior if the whole of it is worse; each by itself, not "
-    "adjusted. Of shares that is no bootstrap but a bound (Gaffke) that holds for few sessions and "
-    "rare losses: as if one more session had lost all, or gained what the baseline lacked in its "
-    f"worst. So it takes {sessions_to_exceed(0.95)} sessions to show a margin of 5 points and "
-    f"{sessions_to_exceed(0.98)} to show one of 2, even if nothing is lost, and the 90 % interval "
-    "may be wider than the 95 % bootstrap. Savings have no limit below, so there it is the "
-    "bootstrap, which knows no losses but those it saw. Violations have no verdict: any new one "
-    "fails the comparison."
+    "Difference: candidate minus baseline; of savings, of all transcripts together. A side that "
+    "did nothing, or removed no facts, kept all. p: adjusted (Holm) where there is a verdict. "
+    "Verdict: by the 90 % interval beside it; of shares a bound that allows for losses not seen. "
+    "More: compaction-evals compare --help"
 )
 IDLE: Final = (
     "Nothing was compacted: neither side saved 1 % on any transcript, so this tells nothing about "
@@ -69,8 +52,7 @@ def explanation(found: Sequence[Comparison]) -> str:
     if not sizes:
         return EXPLANATION
     margins = "; ".join(f"{size} of {listed(names)}" for size, names in sizes.items())
-    why = QUOTES_MARGIN if measures.get(QUOTES.title) == QUOTES else ""
-    return f"Margins: {margins}.{why} {EXPLANATION}"
+    return f"Margins: {margins}. {EXPLANATION}"
 
 
 def notes_of(found: Sequence[Comparison]) -> tuple[list[list[str]], list[str]]:
@@ -158,13 +140,13 @@ def _power(comparison: Comparison) -> Iterator[str]:
     texts = [
         f"{each.measure.title} {_size(each.measure, each.detectable)}"
         for each in comparison.differences
-        if each.detectable is not None and each.detectable > TIE
+        if each.has_moved and each.n_clusters >= MIN_CLUSTERS
     ]
     if texts:
         yield (
-            "Smallest difference that this corpus would show in four of five cases (one-sided, "
-            f"5 %): {', '.join(texts)}."
-        )
+            "Smallest loss that so many sessions would rule out in four of five cases, of a "
+            f"candidate that is as good (one-sided, 5 %): {', '.join(texts)}."
+        ).replace("session", comparison.clusters_are)
     undecided = [each for each in comparison.differences if each.verdict == "inconclusive"]
     needs = [_needed(each) for each in undecided if each.measure.margin]
     if needs:
@@ -198,12 +180,14 @@ def _moved(each: Moved) -> str:
     return f"{clean(each.transcript, 60)} {change(each.measure, each.difference)}"
 
 
-def _size(measure: Measure, size: float) -> str:
-    """Write a size that is above 0, with as many digits as it takes to be."""
+def _size(measure: Measure, size: float | None) -> str:
+    """Write a size, with as many digits as it takes to be above 0 where it is."""
+    if size is None:
+        return "none"
     if not measure.is_fraction:
         return amount(size)
     text = percent(size)
-    return f"{text if float(text) else f'{100 * size:.2g}'} points"
+    return f"{text if float(text) or size <= TIE else f'{100 * size:.2g}'} points"
 
 
 def _names(names: Sequence[str]) -> str:

@@ -11,7 +11,12 @@ from typing import Final, Literal
 import pandas as pd
 
 from evals.bounded import bounded_interval, exceeded_by
-from evals.power import bounded_sessions_needed, minimum_detectable_effect, sessions_needed
+from evals.power import (
+    bounded_margin,
+    bounded_sessions_needed,
+    minimum_detectable_effect,
+    sessions_needed,
+)
 from evals.stats import (
     MIN_CLUSTERS,
     TIE,
@@ -62,7 +67,8 @@ class Difference:
     """Ends of the 90 % interval that decides, of candidate minus baseline like the other."""
     verdict_high: float | None
     detectable: float | None
-    """Smallest difference that this many sessions would show in four of five cases."""
+    """Smallest loss that this many sessions would rule out in four of five cases if the candidate
+    is as good, by the test of the verdict. None if they rule out none, or are too few."""
     needed: int | None
     """Sessions that would show non-inferiority of an equal candidate in four of five cases, by the
     test of the verdict; where these do not decide."""
@@ -112,7 +118,7 @@ def difference_of(measure: Measure, both: pd.DataFrame) -> Difference:
         verdict_by=None if deciding is None else ("bounded" if measure.is_share else "bootstrap"),
         verdict_low=low,
         verdict_high=high,
-        detectable=minimum_detectable_effect(data) if data.n_clusters >= MIN_CLUSTERS else None,
+        detectable=_detectable(measure, data),
         needed=_needed(measure, data) if is_open else None,
         least_margin=1 - exceeded_by(data.n_clusters) if is_open and measure.is_share else None,
     )
@@ -164,6 +170,14 @@ def _deciding(measure: Measure, both: pd.DataFrame, gain: Clustered) -> Interval
     kept = _clustered(both, both["baseline"])
     ceiling = 1.0 - float((kept.sums / kept.weights).min())
     return bounded_interval(gain, floor=FLOOR, ceiling=ceiling)
+
+
+def _detectable(measure: Measure, data: Clustered) -> float | None:
+    if data.n_clusters < MIN_CLUSTERS:
+        return None
+    if measure.is_share:
+        return bounded_margin(data.n_clusters, data.spread, floor=FLOOR)
+    return minimum_detectable_effect(data)
 
 
 def _needed(measure: Measure, data: Clustered) -> int | None:

@@ -2,11 +2,15 @@
 
 import io
 import json
+import textwrap
 
 import pytest
 from rich.console import Console
 
+from evals.bounded import sessions_to_exceed
+from evals.commands.compare import compare as compare_command
 from evals.metrics import METRICS
+from evals.stats import MIN_CLUSTERS_BCA
 from reports import compare_notes, compare_text
 from reports.compare import compare, compare_pairs, kinds_left_out, pairs_of
 from reports.frames import load
@@ -171,15 +175,16 @@ def test_kinds_of_transcripts_that_one_of_two_settings_lacks_are_named(tmp_path)
 def test_a_small_difference_that_can_be_detected_is_not_written_as_0(tmp_path):
     rows = [row(f"t{at}", "old", saving=0.5, reach=0.9, model_calls=0) for at in range(12)]
     rows += [
-        row(f"t{at}", "new", saving=0.5, reach=0.9 + 1e-5 * (at % 2), model_calls=at % 2)
+        row(f"t{at}", "new", saving=0.5 + 1e-5 * (at % 2), reach=0.9, model_calls=at % 2)
         for at in range(12)
     ]
 
     _, comparison = compared(tmp_path / "run", rows)
 
-    # (1.6449 + 0.8416) * 0.5222 / sqrt(12) = 0.3749 calls; of reach a hundred-thousandth of that.
+    # (1.6449 + 0.8416) * 0.5222 / sqrt(12) = 0.3749 calls; of savings a hundred-thousandth of that.
     (line,) = (line for line in compare_notes.notes(comparison) if line.startswith("Smallest"))
-    assert line.endswith(": Reach 0.00037 points, Mean model calls 0.3749.")
+    assert "5 %): Saved input 0.00037 points, Mean peak " in line
+    assert line.endswith(", Mean model calls 0.3749.")
 
 
 def test_violations_have_no_verdict_and_any_new_one_fails(tmp_path):
@@ -295,10 +300,40 @@ def test_margins_are_said_once_with_what_they_are_of(tmp_path):
 
     assert compare_notes.explanation(found).startswith(
         "Margins: 5 points of Reach; 2 points of Quotes kept; 12.5 points of Saved input; 3 of "
-        "Mean model calls. That of quotes is less, because an edit fails if a byte of what it "
-        "quotes is missing. Difference: "
+        "Mean model calls. Difference: "
     )
     given = with_margins({"quote_kept_fraction": 0.05})
     assert compare_notes.explanation(compare(Side(run, "old"), Side(run, "new"), given)).startswith(
         "Margins: 5 points of Reach, Quotes kept and Saved input. Difference: "
     )
+
+
+def test_the_footnote_is_short_and_the_help_says_the_rest_with_its_numbers(tmp_path):
+    both = {"facts_kept_fraction": 0.5, "quote_kept_fraction": 0.5, "cost_before_usd": 1.0}
+    both |= {"constraints_kept_fraction": 0.5, "probe_right_fraction": 0.5, "cost_after_usd": 0.5}
+    rows = [row("a", label, saving=0.5, reach=0.9, **both) for label in ("old", "new")]
+
+    _, comparison = compared(tmp_path / "run", rows)
+
+    lines = textwrap.wrap(compare_notes.explanation([comparison]), 80)
+    assert len(lines) <= 6
+    assert printed([comparison], 80).rstrip().splitlines()[-len(lines) :][0].startswith("Margins: ")
+    said = " ".join(compare_command.__doc__.split())
+    few, fewer = (sessions_to_exceed(1 - margin) for margin in (0.05, 0.02))
+    assert f"takes {few} sessions to show a margin of 5 points and {fewer} to show one of 2" in said
+    assert f"below {MIN_CLUSTERS_BCA} of them" in said
+
+
+def test_the_smallest_loss_of_a_share_is_by_the_test_of_its_verdict(tmp_path):
+    def found(reach_of):
+        rows = [row(f"t{at:03}", "old", saving=0.5, reach=0.5) for at in range(159)]
+        rows += [row(f"t{at:03}", "new", saving=0.5, reach=reach_of(at)) for at in range(159)]
+        return found_in(compared(tmp_path / str(reach_of(0)), rows)[1], "reach")
+
+    spread = 0.2 * (12 / 11) ** 0.5 * (158 / 159) ** 0.5
+    # So much to either side, but for one session: 159 of them show 5 points, as many as it takes.
+    moved = found(lambda at: 0.5 if at == 158 else 0.5 + spread * (-1) ** at)
+    assert moved.detectable == pytest.approx(0.05, abs=0.0005)
+    same = found(lambda _: 0.5)
+    assert same.detectable == pytest.approx(1 - 0.05 ** (1 / 159))
+    assert moved.detectable > same.detectable

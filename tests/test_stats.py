@@ -12,6 +12,7 @@ from evals.bounded import exceeded_by, mean_above_p, sessions_to_exceed
 from evals.power import (
     bounded_detectable_gain,
     bounded_detectable_mean,
+    bounded_margin,
     bounded_sessions_needed,
     minimum_detectable_effect,
     sessions_needed,
@@ -396,6 +397,23 @@ def test_the_detectable_mean_is_the_one_for_which_so_many_sessions_are_needed(n,
         bounded_sessions_needed(spread, each - limit, floor=-each) for each in (mean, mean - 0.01)
     )
     assert at_it <= n < below
+
+
+@pytest.mark.parametrize(("n", "spread"), [(12, 0.0), (12, 0.2), (58, 0.05), (159, 0.2), (40, 0.4)])
+def test_the_least_margin_is_the_one_for_which_so_many_sessions_are_needed(n, spread):
+    margin = bounded_margin(n, spread, floor=-1.0)
+
+    assert 1 - 0.05 ** (1 / n) - 1e-9 <= margin < 1
+    at_it, below = (
+        bounded_sessions_needed(spread, each, floor=-1.0) for each in (margin, margin - 0.005)
+    )
+    assert at_it <= n < below
+    # In another unit it is the same.
+    assert bounded_margin(n, 3 * spread, floor=-3.0) == pytest.approx(3 * margin, abs=1e-5)
+
+
+def test_what_so_few_sessions_cannot_show_has_no_margin():
+    assert bounded_margin(2, 2.0, floor=-1.0) is None
 
 
 def test_what_so_few_sessions_cannot_show_has_no_detectable_mean():

@@ -51,7 +51,26 @@ def compare(
     """Compare two settings or two runs, transcript by transcript.
 
     Exits with 1 if a --fail-on holds or cannot be judged on these transcripts, if B failed or broke
-    a rule where A did not or was not run on all that A was, or if a run is not complete.
+    a rule where A did not or was not run on all that A was, or if a run lacks rows of A or B.
+
+    Difference: B minus A, a mean over the transcripts that both scored; of saved input and dollars
+    what all of these save together, of what they take together. A side that saved less than 1 % on
+    a transcript, or removed none of its facts, counts with what it kept there: all, if it did
+    nothing.
+
+    95 % bootstrap: over sessions; below 20 of them each end is the farther one of it and of
+    Student's t. p: sign flips, two-sided; where there is a verdict it is adjusted (Holm) for all of
+    those here, else it stands as it is.
+
+    Verdict: non-inferior if the whole 90 % interval, which stands beside it, is better than minus
+    the margin, inferior if the whole of it is worse; each by itself, not adjusted. Of shares that
+    is no bootstrap but a bound (Gaffke) that holds for few sessions and rare losses: as if one more
+    session had lost all, or gained what A lacked in its worst. That worst is taken from these
+    sessions, so "inferior" errs a little more often than said. It takes 59 sessions to show a
+    margin of 5 points and 149 to show one of 2, even if nothing is lost, and the 90 % interval may
+    be wider than the 95 % bootstrap. Savings have no limit below, so there it is the bootstrap,
+    which knows no losses but those it saw. The margin of quotes is less, because an edit fails if
+    a byte of what it quotes is missing. Violations have no verdict: any new one fails.
 
     Example: compaction-evals compare base-run new-run --fail-on 'reach<-0.02'
     """
