@@ -72,7 +72,8 @@ def short_bill_lines(of_each: pd.DataFrame) -> Iterator[str]:
     yield (
         f"Recorded bills of {len(told):,} of {plural(len(of_each), 'transcript')} are met within "
         f"{by_rule} % (median) by the caching rule alone, {with_losses} % with the cache losses "
-        f"that their logs show, {shown} % as in the tables, which begin with an empty cache."
+        f"that their logs show, {shown} % as in the tables, which begin with an empty cache and "
+        "price all requests of a transcript as one model's."
     )
     if (told["bill_lost_fraction"] > MUCH_LOST).any():
         yield (

@@ -227,7 +227,7 @@ def test_a_table_of_other_things_says_of_bills_only_the_medians_and_what_was_los
     assert said == [
         "Recorded bills of 2 of 2 transcripts are met within 18.0 % (median) by the caching rule "
         "alone, 11.5 % with the cache losses that their logs show, 19.3 % as in the tables, which "
-        "begin with an empty cache.",
+        "begin with an empty cache and price all requests of a transcript as one model's.",
         "20.0 % of them was paid because cached prompts were lost; what is saved without such "
         "losses is in the table of costs (report --costs).",
     ]
