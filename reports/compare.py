@@ -179,7 +179,11 @@ def _compare(
     keys = ours.index.intersection(theirs.index)
     ours, theirs = ours.loc[keys], theirs.loc[keys]
     pairs = [(measure, paired(measure, ours, theirs)) for measure in measures]
-    differences = tuple(difference_of(*pair) for pair in pairs if len(pair[1]))
+    differences = tuple(
+        difference_of(measure, both, is_whole_baseline=baseline.keeps_all)
+        for measure, both in pairs
+        if len(both)
+    )
     worse = theirs["violations"] > ours["violations"]
     has_failed = [
         {key: not is_scored for key, is_scored in side.tried(provenance).items()}

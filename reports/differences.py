@@ -34,6 +34,8 @@ from reports.sides import values_of
 
 FLOOR: Final = -1.0
 """Of a difference of shares: the baseline kept all of a session and the candidate nothing."""
+CEILING: Final = 1.0
+"""The other way round. What these sessions could gain at most is no limit of further ones."""
 SAME_TOTAL: Final = 1e-6
 """What two runs took without compaction is the same up to this share of it."""
 
@@ -88,13 +90,22 @@ class Difference:
         return (self.verdict_low, self.verdict_high) if has_verdict else (self.low, self.high)
 
 
-def difference_of(measure: Measure, both: pd.DataFrame) -> Difference:
-    """Return the difference over the transcripts of `paired`; at least one."""
+def difference_of(
+    measure: Measure, both: pd.DataFrame, *, is_whole_baseline: bool = False
+) -> Difference:
+    """Return the difference over the transcripts of `paired`; at least one.
+
+    Args:
+        measure: What is compared.
+        both: The transcripts.
+        is_whole_baseline: The baseline keeps all of any transcript, so nothing can be gained on it.
+    """
     change = both["candidate"] - both["baseline"]
     better = change if measure.better == "higher" else -change
     data, gain = _clustered(both, change), _clustered(both, better)
     interval = bootstrap_interval(data)
-    deciding = None if measure.margin is None else _deciding(measure, both, gain)
+    ceiling = max(0.0, float((gain.sums / gain.weights).max())) if is_whole_baseline else CEILING
+    deciding = None if measure.margin is None else _deciding(measure, gain, ceiling)
     verdict = None if measure.margin is None else verdict_of(deciding, margin=measure.margin)
     low, high = (None, None) if deciding is None else deciding[:2]
     if low is not None and high is not None and measure.better == "lower":
@@ -158,17 +169,13 @@ def _clustered(both: pd.DataFrame, change: pd.Series) -> Clustered:
     return clustered((change * weights).tolist(), both["cluster"].tolist(), weights.tolist())
 
 
-def _deciding(measure: Measure, both: pd.DataFrame, gain: Clustered) -> Interval | None:
+def _deciding(measure: Measure, gain: Clustered, ceiling: float) -> Interval | None:
     """Return the interval of a verdict.
 
-    A further session can lose all, whatever the baseline kept in those that were seen; what it can
-    gain is taken to be what the baseline lacked in its worst. That is of the same sample, so the
-    upper end, and with it "inferior", holds a little less often than said.
+    A further session can lose all and gain all, whatever was kept in those that were seen.
     """
     if not measure.is_share:
         return bootstrap_interval(gain, level=VERDICT_LEVEL)
-    kept = _clustered(both, both["baseline"])
-    ceiling = 1.0 - float((kept.sums / kept.weights).min())
     return bounded_interval(gain, floor=FLOOR, ceiling=ceiling)
 
 

@@ -31,6 +31,7 @@ Reach and quotes need no such rule: they are measured over all, moved or not."""
 _UNTOLD: Final = "constraints_kept_fraction"
 """A row does not tell whether there are any where none left its view, but that of the other side
 does if some left there."""
+IDENTITY: Final = "identity"
 _COUNTS: Final = (
     "violations",
     "facts",
@@ -49,6 +50,12 @@ class Side(NamedTuple):
 
     run: Run
     label: str
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether this is the control that never compacts."""
+        rows = self.run.rows
+        return bool((rows.loc[rows["label"] == self.label, "strategy"] == IDENTITY).all())
 
     def tried(self, provenance: str) -> Mapping[str, bool]:
         """Return transcript key -> whether every replicate was scored."""

@@ -132,12 +132,12 @@ def test_a_whole_run_has_no_gaps(tmp_path):
     [
         ("reach<-0.02", "Reach of new on the recorded transcripts: -0.2"),
         ("reach<-2%", "Reach of new on the recorded transcripts: -20 %"),
-        ("reach.high<0.5", "Reach of new on the recorded transcripts: -0.1715"),
+        ("reach.high<0.5", "Reach of new on the recorded transcripts: -0.08596"),
         ("peak_tokens_after>0", "Mean peak of new on the recorded transcripts: 1,250"),
     ],
 )
 def test_a_condition_that_holds_says_the_value_in_its_unit(tmp_path, text, reading):
-    # Alike sessions, joined by one that gains 0.1: -0.2 + 0.3 * (1 - 0.05 ** (1 / 30)) = -0.1715.
+    # Alike sessions, joined by one that gains all: -0.2 + 1.2 * (1 - 0.05 ** (1 / 30)) = -0.08596.
     old = rows_of([f"t{at:02}" for at in range(30)], "old", peak_tokens_after=1_000.0)
     new = rows_of([f"t{at:02}" for at in range(30)], "new", reach=0.7, peak_tokens_after=2_250.0)
     run = load(write_run(tmp_path / "run", old + new))

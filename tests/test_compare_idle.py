@@ -1,13 +1,17 @@
 """A side that did nothing lost nothing, so what the other side loses there is seen."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from evals.bounded import lower_bound
 from evals.stats import clustered
 from reports import compare_notes
 from reports.compare import compare
+from reports.differences import difference_of
 from reports.frames import load
 from reports.gate import conditions, met, unmeasured
+from reports.measures import measure_named
 from reports.sides import Side
 from tests.reports_cases import row, write_run
 
@@ -193,7 +197,8 @@ def test_few_transcripts_that_are_the_same_are_not_inferior(tmp_path):
 
 def test_against_no_compaction_the_verdict_is_the_bound_of_the_candidate_alone(tmp_path):
     reaches = [1.0, 0.9, 0.2, 0.7, 1.0, 1.0, 0.5, 0.95, 0.8, 1.0, 0.6, 0.9]
-    rows = [row(f"t{at:02}", "old", **IDLE) for at in range(len(reaches))]
+    control = {"strategy": "identity", **IDLE}
+    rows = [row(f"t{at:02}", "old", **control) for at in range(len(reaches))]
     rows += [row(f"t{at:02}", "new", saving=0.5, reach=x) for at, x in enumerate(reaches)]
 
     found = found_in(compared(tmp_path / "run", rows), "reach")
@@ -202,6 +207,22 @@ def test_against_no_compaction_the_verdict_is_the_bound_of_the_candidate_alone(t
     alone = clustered(reaches, range(len(reaches)))
     assert found.verdict_low == pytest.approx(lower_bound(alone, floor=0.0) - 1, abs=1e-6)
     assert found.difference <= found.verdict_high <= 0
+
+
+def test_only_what_never_compacts_is_known_to_have_nothing_to_gain_on(tmp_path):
+    """One session in 20 may gain 0.9: then a loss of 0.1 in all others is one of 5 points."""
+    for strategy, high, verdict in (
+        ("identity", -0.1 + 0.1 * (1 - 0.05 ** (1 / 12)), "inferior"),
+        ("old", -0.1 + 1.1 * (1 - 0.05 ** (1 / 12)), "inconclusive"),
+    ):
+        columns = {"strategy": strategy, **IDLE}
+        rows = [row(f"t{at:02}", "old", **columns) for at in range(12)]
+        rows += [row(f"t{at:02}", "new", saving=0.5, reach=0.9) for at in range(12)]
+
+        found = found_in(compared(tmp_path / strategy, rows), "reach")
+
+        assert found.verdict_high == pytest.approx(high, abs=1e-6)
+        assert found.verdict == verdict
 
 
 def test_a_baseline_that_never_engages_is_not_listed_transcript_by_transcript(tmp_path):
@@ -222,3 +243,18 @@ def test_an_idle_baseline_makes_no_claim_easier(tmp_path, n, verdict):
     rows += [row(f"t{at}", "new", saving=0.5, reach=1.0) for at in range(n)]
 
     assert found_in(compared(tmp_path / "run", rows), "reach").verdict == verdict
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [12, 24, 40])
+def test_gains_that_are_rare_and_large_are_not_called_a_loss(n):
+    """A true loss of 5 points, the margin: called more at most one time in 20."""
+    generator, n_wrong, tries = np.random.default_rng(1), 0, 200
+    for _ in range(tries):
+        is_gain = generator.random(n) < 0.05
+        both = pd.DataFrame({"baseline": np.where(is_gain, 0.1, 1.0), "weight": 1.0})
+        both["candidate"] = np.where(is_gain, 1.0, 0.9)
+        both["cluster"] = [str(at) for at in range(n)]
+        n_wrong += difference_of(measure_named("reach"), both).verdict == "inferior"
+
+    assert n_wrong <= tries / 20

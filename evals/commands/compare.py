@@ -65,8 +65,7 @@ def compare(
     Verdict: non-inferior if the whole 90 % interval, which stands beside it, is better than minus
     the margin, inferior if the whole of it is worse; each by itself, not adjusted. Of shares that
     is no bootstrap but a bound (Gaffke) that holds for few sessions and rare losses: as if one more
-    session had lost all, or gained what A lacked in its worst. That worst is taken from these
-    sessions, so "inferior" errs a little more often than said. It takes 59 sessions to show a
+    session had lost all, or gained all (nothing, if A is identity). It takes 59 sessions to show a
     margin of 5 points and 149 to show one of 2, even if nothing is lost, and the 90 % interval may
     be wider than the 95 % bootstrap. Savings have no limit below, so there it is the bootstrap,
     which knows no losses but those it saw. The margin of quotes is less, because an edit fails if
