@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from evals.stats import bootstrap_interval, clustered
+from evals.stats import TIE, bootstrap_interval, clustered
 from reports.aggregates import priced_of
 from reports.columns import reached_of
 from reports.confirm import ALPHA
@@ -38,7 +38,7 @@ def numbers_of(run: Run, provenance: str, line: Mapping[str, Any]) -> str:
             f"{percent(line['compared_reach_mean'])} % and truncation "
             f"{percent(line['matched_reach'])} %"
         )
-    return f"{text}. {_fates(line)}"
+    return f"{text}. {_fates(line)}{_lowest(run, provenance, str(line['label']))}"
 
 
 def _fates(line: Mapping[str, Any]) -> str:
@@ -57,6 +57,17 @@ def _fates(line: Mapping[str, Any]) -> str:
     known = listed([part for part in parts if part])
     needs, these = count(line["needs"]), _these(line["reach_n"])
     return f"Counted together, of the {needs} needs in {these} {known}."
+
+
+def _lowest(run: Run, provenance: str, label: str) -> str:
+    """Name the transcript that pulls the mean down most; nothing where all are reached alike."""
+    each = run.each(provenance, label).dropna(subset=["reach"])
+    if each.empty or each["reach"].max() - each["reach"].min() <= TIE:
+        return ""
+    key = str(each["reach"].idxmin())
+    reach, needs = each["reach"].min(), int(each["needs"][key])
+    of_needs = f"{percent(reach)} % of {plural(needs, 'need')}"
+    return f" The lowest reach is that of {clean(run.names[key], 60)}, {of_needs}."
 
 
 def detectable_of(run: Run, provenance: str, best: Mapping[str, Any] | None) -> Iterator[str]:

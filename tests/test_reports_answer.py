@@ -575,3 +575,18 @@ def test_dearer_settings_are_told_over_all_transcripts_with_a_price(tmp_path):
 
     assert "DEARER" in notes
     assert "are 1 of 2 settings: y +50 %." in notes
+
+
+def test_the_transcript_of_the_lowest_reach_is_named_with_its_needs(tmp_path):
+    rows = [
+        row("a", "x", saving=0.5, reach=1.0, needs=40),
+        row("b", "x", saving=0.5, reach=0.25, needs=4, lost=3),
+        *truncation("a"),
+        *truncation("b"),
+    ]
+
+    text = answer_of(tmp_path / "1", rows)
+
+    assert text.endswith("The lowest reach is that of b, 25.0 % of 4 needs.")
+    alike = [row(name, "x", saving=0.5, reach=0.9, needs=10) for name in "ab"]
+    assert "lowest" not in answer_of(tmp_path / "2", [*alike, *truncation("a"), *truncation("b")])
