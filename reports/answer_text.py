@@ -66,8 +66,8 @@ def _lowest(run: Run, provenance: str, label: str) -> str:
         return ""
     key = str(each["reach"].idxmin())
     reach, needs = each["reach"].min(), int(each["needs"][key])
-    of_needs = f"{percent(reach)} % of {plural(needs, 'need')}"
-    return f" The lowest reach is that of {clean(run.names[key], 60)}, {of_needs}."
+    of_needs = f"{percent(reach)} % ({plural(needs, 'need')})"
+    return f" The lowest reach is that of {clean(run.names[key], 60)}: {of_needs}."
 
 
 def detectable_of(run: Run, provenance: str, best: Mapping[str, Any] | None) -> Iterator[str]:

@@ -587,6 +587,6 @@ def test_the_transcript_of_the_lowest_reach_is_named_with_its_needs(tmp_path):
 
     text = answer_of(tmp_path / "1", rows)
 
-    assert text.endswith("The lowest reach is that of b, 25.0 % of 4 needs.")
+    assert text.endswith("The lowest reach is that of b: 25.0 % (4 needs).")
     alike = [row(name, "x", saving=0.5, reach=0.9, needs=10) for name in "ab"]
     assert "lowest" not in answer_of(tmp_path / "2", [*alike, *truncation("a"), *truncation("b")])
