@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final, Protocol, TypeVar
+from weakref import finalize
 
 from compaction.errors import ModelError
 from compaction.model_calls import FinishReason as FinishReason
@@ -126,9 +127,11 @@ class ScriptedChat:
         return self.complete(call)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class OpenAIChat:
     """Asks any OpenAI-compatible endpoint. The key comes from the environment.
+
+    Connections end with `close`, or with the object itself.
 
     A parameter that the endpoint refuses is left out from then on (`compaction.model_wire`).
     """
@@ -163,7 +166,8 @@ class OpenAIChat:
             try:
                 with _ONE_CLIENT:
                     if "sync" not in self._clients:
-                        self._clients["sync"] = OpenAI(**self._connection())
+                        made = self._clients["sync"] = OpenAI(**self._connection())
+                        finalize(self, made.close)
                     client = self._clients["sync"]
                 found = self._endpoint(client).create(**body)
                 answer = map(_plain, found) if self.stream else _plain(found)

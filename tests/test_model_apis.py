@@ -1,6 +1,7 @@
 """Any compatible endpoint: both APIs, whole and streamed, over a real server and on disk."""
 
 import asyncio
+import gc
 import json
 from contextlib import closing
 
@@ -200,3 +201,18 @@ def test_half_a_stream_is_no_answer(pieces, said):
         joined(pieces)
     with pytest.raises(ModelError):
         joined([{"type": "response.created", "response": {}}], api="responses")
+
+
+def test_connections_end_with_the_object_even_if_it_is_part_of_a_cycle():
+    with serve_script(lambda _: Reply("yes"), model="m") as endpoint:
+        chat = chat_of(endpoint)
+        chat.complete(ASKED)
+        client = chat._clients["sync"]
+        ring = [chat]
+        ring.append(ring)
+        was_open = not client.is_closed()
+
+        del chat, ring
+        gc.collect()
+
+    assert (was_open, client.is_closed()) == (True, True)
