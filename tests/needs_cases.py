@@ -1,6 +1,7 @@
 """Small conversations with known references, for the tests of needs, their status and of rows."""
 
 import json
+from dataclasses import dataclass, field
 from typing import Any
 
 from compaction.messages import Message, ToolCall
@@ -60,3 +61,21 @@ def in_segments(*segments: tuple[Message, ...]) -> Prepared:
             ),
         )
     )
+
+
+@dataclass
+class Shelf:
+    """A compactor of a view that is made already: it only gives back what was put into it."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    def steps(self, *_: object) -> None:
+        raise AssertionError("a scorer asked for another view")
+
+    def record_usage(self, *_: object) -> None:
+        raise AssertionError("a scorer told of usage")
+
+    def recover(self, handle: str) -> str | None:
+        self.asked.append(handle)
+        return self.texts.get(handle)

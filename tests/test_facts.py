@@ -9,7 +9,7 @@ from evals.prepare import prepare
 from evals.probing.annotated_answers import problem_of_answers
 from evals.replay import Step
 from evals.transcripts import Transcript
-from tests.needs_cases import in_segments, prepared, result, says, steps, user
+from tests.needs_cases import Shelf, in_segments, prepared, result, says, steps, user
 
 EVIDENCE = "The staging server listens on port 8080."
 TALK = (
@@ -21,22 +21,6 @@ TALK = (
 )
 """Requests 0 to 3; the fact is stated in message 2, which request 1 sees first."""
 PORT = {"id": "port", "kind": "value", "values": [["8080"]], "stated_at": 2, "evidence": EVIDENCE}
-
-
-class Shelf:
-    """A compactor that only gives back what was put into it."""
-
-    def __init__(self, **texts):
-        self._texts = texts
-
-    def steps(self, history, request):
-        raise NotImplementedError
-
-    def record_usage(self, usage):
-        raise NotImplementedError
-
-    def recover(self, handle):
-        return self._texts.get(handle)
 
 
 def refusals(*facts, talk=TALK):
@@ -232,8 +216,8 @@ def test_a_removed_fact_is_judged_by_what_was_written_instead(text, verdict):
 @pytest.mark.parametrize(
     ("shelf", "verdict"),
     [
-        (Shelf(h1=EVIDENCE), "recoverable"),
-        (Shelf(h1="The staging server listens on port 8081."), "lost"),
+        (Shelf({"h1": EVIDENCE}), "recoverable"),
+        (Shelf({"h1": "The staging server listens on port 8081."}), "lost"),
         (Shelf(), "lost"),
     ],
 )

@@ -1,6 +1,5 @@
 """What became of a need, on views made by hand."""
 
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import pytest
@@ -15,7 +14,7 @@ from evals.needs import find_needs
 from evals.prepare import prepare
 from evals.replay import Step
 from evals.synthetic import generate
-from tests.needs_cases import in_segments, prepared, result, says, steps, user
+from tests.needs_cases import Shelf, in_segments, prepared, result, says, steps, user
 
 LOG = "/srv/billing/ledger_export.log"
 LINE = f"the nightly export writes every booking into {LOG} before midnight"
@@ -30,24 +29,6 @@ USE = 5
 """The request that uses the log; its gap is 5, so it counts for the headline."""
 NOTHING = Promises()
 RECOVERABLE = Promises(recoverable=True)
-
-
-@dataclass
-class Shelf:
-    """A compactor that only gives back what was put into it."""
-
-    texts: dict[str, str] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
-
-    def steps(self, history, request):
-        raise NotImplementedError
-
-    def record_usage(self, usage):
-        raise NotImplementedError
-
-    def recover(self, handle):
-        self.asked.append(handle)
-        return self.texts.get(handle)
 
 
 def step_at(conversation, request, entries, shelf=None, *, before=()):

@@ -529,13 +529,15 @@ def test_the_smallest_difference_never_contradicts_the_sentence_beside_it(tmp_pa
         assert smallest(tmp_path / f"s{at}", rows) == [f"{SMALLEST}17.5 points for good."]
 
 
+DEAR = {"cost_before_usd": 1.0, "cost_after_usd": 1.5, "saved_usd": -0.5}
+CHEAP = {"cost_before_usd": 9.0, "cost_after_usd": 4.0, "saved_usd": 5.0}
+
+
 def test_one_name_is_one_number_in_the_sentence_and_in_both_tables(tmp_path):
     """Truncation was measured at its saving on `a` alone, where it costs more."""
-    dear = {"cost_before_usd": 1.0, "cost_after_usd": 1.5, "saved_usd": -0.5}
-    cheap = {"cost_before_usd": 9.0, "cost_after_usd": 4.0, "saved_usd": 5.0}
     rows = [
-        row("a", "x", saving=0.5, reach=0.9, needs=4, **dear),
-        row("b", "x", saving=0.7, reach=0.5, needs=4, **cheap),
+        row("a", "x", saving=0.5, reach=0.9, needs=4, **DEAR),
+        row("b", "x", saving=0.7, reach=0.5, needs=4, **CHEAP),
         *truncation("a"),
     ]
     run = load(write_run(tmp_path / "run", rows))
@@ -562,12 +564,10 @@ def test_one_name_is_one_number_in_the_sentence_and_in_both_tables(tmp_path):
 
 def test_dearer_settings_are_told_over_all_transcripts_with_a_price(tmp_path):
     """Truncation was measured at its saving on `a` alone, where it costs more."""
-    dear = {"cost_before_usd": 1.0, "cost_after_usd": 1.5, "saved_usd": -0.5}
-    cheap = {"cost_before_usd": 9.0, "cost_after_usd": 4.0, "saved_usd": 5.0}
     rows = [
-        row("a", "x", saving=0.5, reach=0.9, needs=4, **dear),
-        row("b", "x", saving=0.5, reach=0.9, needs=4, **cheap),
-        row("b", "y", saving=0.5, reach=0.9, needs=4, **dear),
+        row("a", "x", saving=0.5, reach=0.9, needs=4, **DEAR),
+        row("b", "x", saving=0.5, reach=0.9, needs=4, **CHEAP),
+        row("b", "y", saving=0.5, reach=0.9, needs=4, **DEAR),
         *truncation("a"),
     ]
 

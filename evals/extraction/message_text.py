@@ -27,11 +27,14 @@ def decoded(arguments: str) -> str:
         value = json.loads(arguments)
     except (ValueError, RecursionError):
         return arguments
-    return "\n".join(_strings(value))
+    return "\n".join(str(leaf) if key is None else f"{key}: {leaf}" for key, leaf in leaves(value))
 
 
-def _strings(value: object) -> Iterator[str]:
-    """Yield `key: value` texts of nested JSON."""
+def leaves(value: object) -> Iterator[tuple[str | None, object]]:
+    """Yield what nested JSON holds besides objects and lists, in its order.
+
+    Each with its key in the object that holds it; None in a list, or if it is the whole.
+    """
     pending: list[tuple[str | None, object]] = [(None, value)]
     while pending:  # a call can be nested deeper than Python's own calls may be
         key, item = pending.pop()
@@ -40,4 +43,4 @@ def _strings(value: object) -> Iterator[str]:
         elif isinstance(item, list):
             pending += ((None, each) for each in reversed(item))
         else:
-            yield str(item) if key is None else f"{key}: {item}"
+            yield key, item

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from compaction.messages import Message
-from evals.extraction.message_text import decoded
+from evals.extraction.message_text import decoded, leaves
 
 MIN_QUOTE_CHARS: Final = 12
 
@@ -42,22 +42,12 @@ def quotes_of(message: Message) -> Iterator[str]:
             arguments = json.loads(call.arguments)
         except (ValueError, RecursionError):
             continue
-        for quote in _quoted_values(arguments):
+        for key, quote in leaves(arguments):
+            if key not in _QUOTE_KEYS or not isinstance(quote, str):
+                continue
             if len(quote.strip()) >= MIN_QUOTE_CHARS and quote not in seen:
                 seen.add(quote)
                 yield quote
-
-
-def _quoted_values(value: object) -> Iterator[str]:
-    pending: list[tuple[str | None, object]] = [(None, value)]
-    while pending:  # a call can be nested deeper than Python's own calls may be
-        key, item = pending.pop()
-        if isinstance(item, dict):
-            pending += reversed(item.items())
-        elif isinstance(item, list):
-            pending += ((None, each) for each in reversed(item))
-        elif key in _QUOTE_KEYS and isinstance(item, str):
-            yield item
 
 
 class QuoteIndex:
